@@ -1,0 +1,210 @@
+"""ModelProto -> Model: the stripped protobuf message as frozen values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ddinspect.onnxfile.model import (
+    AttributeValue,
+    Dim,
+    ExternalData,
+    Function,
+    FunctionKey,
+    Graph,
+    Model,
+    Node,
+    Payload,
+    Shape,
+    Tensor,
+    ValueInfo,
+)
+
+# onnx generates its message classes at import time, so a type checker sees none of their fields.
+Proto = Any
+
+_FLOAT, _INT, _STRING, _TENSOR, _GRAPH = 1, 2, 3, 4, 5
+_FLOATS, _INTS, _STRINGS, _TENSORS, _GRAPHS = 6, 7, 8, 9, 10
+_SPARSE_TENSOR = 11
+_EXTERNAL = 1
+
+
+class _Converter:
+    """Holds what links a stripped message to the file it was stripped from."""
+
+    def __init__(self, mark: str, payloads: Sequence[Payload]) -> None:
+        self.mark = mark
+        self.payloads = payloads
+
+    def _payload(self, proto: Proto) -> Payload | None:
+        """The value that was left in the file, if one was."""
+        text: str = proto.doc_string
+        return self.payloads[int(text[len(self.mark) :])] if text.startswith(self.mark) else None
+
+    def tensor(self, proto: Proto, name: str = "") -> Tensor:
+        external = external_data(proto) if proto.data_location == _EXTERNAL or proto.external_data else None
+        payload = self._payload(proto)
+        return Tensor(
+            name=proto.name or name,
+            dtype=proto.data_type,
+            dims=tuple(proto.dims),
+            payload=payload,
+            inline=proto.SerializeToString() if payload is None and external is None else None,
+            external=external,
+        )
+
+    def sparse_tensor(self, proto: Proto) -> Tensor:
+        values = self.tensor(proto.values)
+        return Tensor(
+            name=values.name,
+            dtype=values.dtype,
+            dims=tuple(proto.dims),
+            payload=values.payload,
+            inline=values.inline,
+            external=values.external,
+            sparse=True,
+        )
+
+    def attribute(self, proto: Proto) -> AttributeValue:
+        kind: int = proto.type
+        if kind == _INT:
+            return int(proto.i)
+        if kind == _INTS:
+            return tuple(proto.ints)
+        if kind == _STRING:
+            return None if self._payload(proto) else bytes(proto.s)
+        if kind == _STRINGS:
+            return tuple(proto.strings)
+        if kind == _FLOAT:
+            return float(proto.f)
+        if kind == _FLOATS:
+            return tuple(proto.floats)
+        return self._nested_attribute(kind, proto)
+
+    def _nested_attribute(self, kind: int, proto: Proto) -> AttributeValue:
+        if kind == _TENSOR:
+            return self.tensor(proto.t)
+        if kind == _GRAPH:
+            return self.graph(proto.g)
+        if kind == _TENSORS:
+            return tuple(self.tensor(tensor) for tensor in proto.tensors)
+        if kind == _GRAPHS:
+            return tuple(self.graph(graph) for graph in proto.graphs)
+        if kind == _SPARSE_TENSOR:
+            return self.sparse_tensor(proto.sparse_tensor)
+        return None
+
+    def nodes(self, protos: Iterable[Proto]) -> tuple[Node, ...]:
+        found = [(proto, proto.name, tuple(proto.output)) for proto in protos]
+        labels = [name or next(filter(None, outputs), "") for _, name, outputs in found]
+        claims = Counter(labels)
+        return tuple(
+            Node(
+                id=label if label and claims[label] == 1 else f"{label}#{index}",
+                index=index,
+                name=name,
+                op_type=proto.op_type,
+                domain=proto.domain,
+                inputs=tuple(proto.input),
+                outputs=outputs,
+                attributes={attribute.name: self.attribute(attribute) for attribute in proto.attribute},
+                metadata=_properties(proto),
+                overload=proto.overload,
+            )
+            for index, ((proto, name, outputs), label) in enumerate(zip(found, labels, strict=True))
+        )
+
+    def graph(self, proto: Proto) -> Graph:
+        initializers = (
+            *(self.tensor(tensor) for tensor in proto.initializer),
+            *(self.sparse_tensor(tensor) for tensor in proto.sparse_initializer),
+        )
+        constant = {tensor.name for tensor in initializers}
+        return Graph(
+            name=proto.name,
+            inputs=tuple(value_info(info) for info in proto.input if info.name not in constant),
+            outputs=tuple(value_info(info) for info in proto.output),
+            nodes=self.nodes(proto.node),
+            initializers=initializers,
+            value_info=tuple(value_info(info) for info in proto.value_info),
+        )
+
+    def function(self, proto: Proto) -> Function:
+        return Function(
+            key=(proto.domain, proto.name, proto.overload),
+            inputs=tuple(proto.input),
+            outputs=tuple(proto.output),
+            nodes=self.nodes(proto.node),
+            value_info=tuple(value_info(info) for info in proto.value_info),
+            opset_imports=_opset_imports(proto),
+        )
+
+
+def _properties(proto: Proto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in proto.metadata_props}
+
+
+def _opset_imports(proto: Proto) -> dict[str, int]:
+    # "ai.onnx" is an alias of the default domain.
+    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
+
+
+def external_data(proto: Proto) -> ExternalData:
+    """The external location of a TensorProto, as stated. A number that is none counts as not stated."""
+    stated = {entry.key: entry.value for entry in proto.external_data}
+    offset, length = (_number(stated.get(key)) for key in ("offset", "length"))
+    return ExternalData(stated.get("location", ""), offset or 0, length)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _dim(proto: Proto) -> Dim:
+    kind = proto.WhichOneof("value")
+    if kind == "dim_value":
+        value: int = proto.dim_value
+        return value if value >= 0 else None
+    return (proto.dim_param or None) if kind == "dim_param" else None
+
+
+def value_info(proto: Proto) -> ValueInfo:
+    """The type of a ValueInfoProto. Sequences, maps and optionals have neither element type nor shape here."""
+    kind = proto.type.WhichOneof("value")
+    if kind not in ("tensor_type", "sparse_tensor_type"):
+        return ValueInfo(proto.name)
+    tensor = getattr(proto.type, kind)
+    shape: Shape = tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
+    return ValueInfo(proto.name, tensor.elem_type, shape)
+
+
+def model_from_proto(
+    proto: Proto, *, path: str, file_size: int, structure: bytes, mark: str, payloads: Sequence[Payload]
+) -> Model:
+    """Freeze a parsed, stripped ModelProto.
+
+    Args:
+        proto: The parsed message; it has a graph.
+        path: Where it came from.
+        file_size: Bytes of the file it was stripped from.
+        structure: The bytes `proto` was parsed from.
+        mark: What `strip` was given.
+        payloads: What `strip` left in the file.
+    """
+    converter = _Converter(mark, payloads)
+    functions: dict[FunctionKey, Function] = {}
+    for entry in proto.functions:
+        function = converter.function(entry)
+        functions.setdefault(function.key, function)
+    return Model(
+        path=path,
+        file_size=file_size,
+        ir_version=proto.ir_version,
+        producer=" ".join(filter(None, (proto.producer_name, proto.producer_version))),
+        opset_imports=_opset_imports(proto),
+        graph=converter.graph(proto.graph),
+        functions=functions,
+        metadata=_properties(proto),
+        structure=structure,
+    )
