@@ -21,18 +21,14 @@ CastDirection: TypeAlias = Literal["to_bf16", "from_bf16"]
 LayoutDirection: TypeAlias = Literal["to_nhwc", "to_nchw"]
 
 
-class _Value(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every value here."""
-
-
-class Tool(_Value):
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The program that made a document."""
 
     name: str = "ddinspect"
     version: str = __version__
 
 
-class Source(_Value):
+class Source(msgspec.Struct, frozen=True, kw_only=True):
     """The files an analysis was made from.
 
     Attributes:
@@ -48,7 +44,7 @@ class Source(_Value):
     notes: tuple[str, ...] = ()
 
 
-class KindCounts(_Value):
+class KindCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes left on the CPU, by kind."""
 
     boundary: int = 0
@@ -56,7 +52,7 @@ class KindCounts(_Value):
     compute: int = 0
 
 
-class Summary(_Value):
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The figures. Percentages have two decimals."""
 
     dd_nodes: int
@@ -78,7 +74,7 @@ class Summary(_Value):
     compute_left_macs: int | None = None
 
 
-class OffloadedRow(_Value):
+class OffloadedRow(msgspec.Struct, frozen=True, kw_only=True):
     """DD nodes of one type and signature. Signatures read `[1,64,64,4] - BFLOAT16`, as AMD prints them."""
 
     op_type: str
@@ -87,7 +83,7 @@ class OffloadedRow(_Value):
     outputs: tuple[str, ...]
 
 
-class LeftRow(_Value):
+class LeftRow(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes left on the CPU of one kind, type and signature."""
 
     op_type: str
@@ -97,7 +93,7 @@ class LeftRow(_Value):
     outputs: tuple[str, ...]
 
 
-class LeftNode(_Value):
+class LeftNode(msgspec.Struct, frozen=True, kw_only=True):
     """One node left on the CPU.
 
     Attributes:
@@ -120,9 +116,8 @@ class LeftNode(_Value):
     macs: int | None
 
 
-class DeviceMemory(_Value):
-    """Bytes a DD node claims on the device, from the `fused_tensors` of its metadata (`in` and `out` as input and
-    output)."""
+class DeviceMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes a DD node claims on the device: the buffers `in`, `out`, `scratch` and `const` of its metadata."""
 
     input: int = msgspec.field(name="in")
     output: int = msgspec.field(name="out")
@@ -130,7 +125,7 @@ class DeviceMemory(_Value):
     const: int
 
 
-class DDNode(_Value):
+class DDNode(msgspec.Struct, frozen=True, kw_only=True):
     """One DD node.
 
     Attributes:
@@ -165,14 +160,14 @@ class DDNode(_Value):
     repeated: tuple[str, ...] = ()
 
 
-class NameInDDNode(_Value):
+class NameInDDNode(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of `replaced` and the DD node that lists it."""
 
     dd_node: str
     name: str
 
 
-class Fusion(_Value):
+class Fusion(msgspec.Struct, frozen=True, kw_only=True):
     """Fused ops: by type over all DD nodes, per DD node, and names that do not add up.
 
     Attributes:
@@ -187,7 +182,7 @@ class Fusion(_Value):
     shared: tuple[str, ...] = ()
 
 
-class CastItem(_Value):
+class CastItem(msgspec.Struct, frozen=True, kw_only=True):
     """One BF16 cast.
 
     Attributes:
@@ -207,7 +202,7 @@ class CastItem(_Value):
     times: int
 
 
-class CastPair(_Value):
+class CastPair(msgspec.Struct, frozen=True, kw_only=True):
     """Two casts that follow each other and end in the type they began with.
 
     Attributes:
@@ -225,7 +220,7 @@ class CastPair(_Value):
     reason: str | None = None
 
 
-class BlockFloatEdge(_Value):
+class BlockFloatEdge(msgspec.Struct, frozen=True, kw_only=True):
     """A UINT8 tensor at a DD node: block float (8 values sharing an exponent), kept out of the BF16 casts.
 
     Attributes:
@@ -239,7 +234,7 @@ class BlockFloatEdge(_Value):
     certain: bool
 
 
-class Casts(_Value):
+class Casts(msgspec.Struct, frozen=True, kw_only=True):
     """BF16 casts, by direction and one by one."""
 
     to_bf16: int
@@ -249,7 +244,7 @@ class Casts(_Value):
     block_float: tuple[BlockFloatEdge, ...] = ()
 
 
-class LayoutItem(_Value):
+class LayoutItem(msgspec.Struct, frozen=True, kw_only=True):
     """One NCHW<->NHWC change; `tensor`, `shape` and `bytes` are those of its input."""
 
     node: str
@@ -263,7 +258,7 @@ class LayoutItem(_Value):
     times: int
 
 
-class LayoutPair(_Value):
+class LayoutPair(msgspec.Struct, frozen=True, kw_only=True):
     """Two opposite conversions that follow each other, or would but for the nodes between them.
 
     Attributes:
@@ -275,7 +270,7 @@ class LayoutPair(_Value):
     blockers: tuple[str, ...] = ()
 
 
-class Layout(_Value):
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """Layout conversions, by direction and one by one.
 
     Attributes:
@@ -290,7 +285,7 @@ class Layout(_Value):
     blocked: tuple[LayoutPair, ...] = ()
 
 
-class Region(_Value):
+class Region(msgspec.Struct, frozen=True, kw_only=True):
     """DD nodes that hand tensors to each other directly, in one scope."""
 
     index: int
@@ -300,7 +295,7 @@ class Region(_Value):
     times: int
 
 
-class Crossing(_Value):
+class Crossing(msgspec.Struct, frozen=True, kw_only=True):
     """A tensor that enters or leaves the NPU."""
 
     tensor: str
@@ -312,7 +307,7 @@ class Crossing(_Value):
     times: int
 
 
-class Gap(_Value):
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """CPU nodes between DD nodes, connected to each other.
 
     Attributes:
@@ -332,7 +327,7 @@ class Gap(_Value):
     times: int
 
 
-class Boundaries(_Value):
+class Boundaries(msgspec.Struct, frozen=True, kw_only=True):
     """Where the graph changes between CPU and NPU.
 
     Attributes:
@@ -346,14 +341,14 @@ class Boundaries(_Value):
     gaps: tuple[Gap, ...] = ()
 
 
-class Figure(_Value):
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """Where a figure comes from, or why there is none."""
 
     source: str | None
     reason: str | None = None
 
 
-class Todo(_Value):
+class Todo(msgspec.Struct, frozen=True, kw_only=True):
     """Compute nodes left on the CPU with the same type and signature: one line of a kernel writer's list.
 
     Attributes:
@@ -369,7 +364,7 @@ class Todo(_Value):
     nodes: tuple[str, ...]
 
 
-class Analysis(_Value):
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is known about how one model is split between CPU and NPU.
 
     Attributes:
