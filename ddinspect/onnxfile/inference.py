@@ -1,0 +1,158 @@
+"""ONNX shape inference on a weightless graph, past the nodes it has no schema for.
+
+Plain inference stops at a DynamicDispatch node and at CastAvx. So DD outputs are seeded with the shapes their
+attributes state, CastAvx is shown to it as the Cast it is, and domains without an opset import get one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from ddinspect.onnxfile.convert import value_info
+from ddinspect.onnxfile.dispatch import OP_PREFIX
+from ddinspect.onnxfile.model import Function, Model, ValueInfo
+from ddinspect.onnxfile.schema import message_classes
+
+Proto = Any
+_GRAPH: Final = 5  # AttributeProto.GRAPH
+_GRAPHS: Final = 10  # AttributeProto.GRAPHS
+
+
+class InferenceError(Exception):
+    """Inference failed, or changed the graph; its result must not be used."""
+
+
+class GraphTypes(msgspec.Struct, frozen=True):
+    """Types of the tensors of one graph.
+
+    Attributes:
+        types: By tensor name.
+        bodies: The same for the bodies in it, by (node index, attribute name as in `Node.bodies`).
+    """
+
+    types: Mapping[str, ValueInfo]
+    bodies: Mapping[tuple[int, str], GraphTypes]
+
+
+NO_TYPES: Final = GraphTypes({}, {})
+
+
+def infer_model(model: Model, stated: GraphTypes) -> GraphTypes:
+    """Types of every tensor in the main graph and its bodies.
+
+    Args:
+        model: The model.
+        stated: Types that are known; those of outputs of DD nodes are what inference continues from.
+
+    Raises:
+        InferenceError: inference raised, or gave back another number of nodes.
+    """
+    proto = message_classes().ModelProto.FromString(model.structure)
+    return _infer(proto, stated)
+
+
+def infer_function(model: Model, function: Function, inputs: Iterable[ValueInfo], stated: GraphTypes) -> GraphTypes:
+    """Types inside the body of a local function that is called with inputs of these types.
+
+    Raises:
+        InferenceError: as `infer_model`.
+    """
+    classes = message_classes()
+    whole = classes.ModelProto.FromString(model.structure)
+    body = next(f for f in whole.functions if (f.domain, f.name, f.overload) == function.key)
+    proto = classes.ModelProto(ir_version=whole.ir_version, functions=whole.functions)
+    proto.opset_import.extend(body.opset_import)
+    proto.graph.name = function.key[1]
+    proto.graph.node.extend(body.node)
+    proto.graph.value_info.extend(body.value_info)
+    for info in inputs:
+        _declare(proto.graph.input.add(), info)
+    for name in function.outputs:
+        proto.graph.output.add().name = name
+    return _infer(proto, stated)
+
+
+def _infer(proto: Proto, stated: GraphTypes) -> GraphTypes:
+    import onnx
+
+    domains = {entry.domain for entry in proto.opset_import}
+    _prepare(proto.graph, stated, domains)
+    for function in proto.functions:
+        _rename_casts(function.node, domains)
+    for domain in sorted(domains - {entry.domain for entry in proto.opset_import}):
+        proto.opset_import.add(domain=domain, version=1 if domain else onnx.defs.onnx_opset_version())
+    try:
+        inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+    except Exception as error:  # the C++ side raises whatever it likes, RuntimeError and ValidationError among it
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InferenceError(reason) from error
+    if _count(inferred.graph) != _count(proto.graph):
+        raise InferenceError("it gave back another number of nodes")
+    return _collect(inferred.graph)
+
+
+def _prepare(graph: Proto, stated: GraphTypes, domains: set[str]) -> None:
+    _rename_casts(graph.node, domains)
+    declared = {info.name: info for info in (*graph.output, *graph.value_info)}
+    for index, node in enumerate(graph.node):
+        if node.op_type.startswith(OP_PREFIX):
+            for name in filter(stated.types.__contains__, node.output):
+                _declare(declared.get(name) or graph.value_info.add(), stated.types[name])
+        for label, body in _bodies(node):
+            _prepare(body, stated.bodies[index, label], domains)
+
+
+def _rename_casts(nodes: Iterable[Proto], domains: set[str]) -> None:
+    for node in nodes:
+        if node.op_type == "CastAvx":
+            node.op_type = "Cast"
+            node.domain = ""
+        domains.add("" if node.domain == "ai.onnx" else node.domain)
+
+
+def _declare(proto: Proto, info: ValueInfo) -> None:
+    """Write a type into a ValueInfoProto."""
+    proto.name = info.name
+    tensor = proto.type.tensor_type
+    if info.dtype > 0:
+        tensor.elem_type = info.dtype
+    if info.shape is not None:
+        tensor.shape.ClearField("dim")
+        tensor.shape.SetInParent()
+        for dim in info.shape:
+            entry = tensor.shape.dim.add()
+            if isinstance(dim, int):
+                entry.dim_value = dim
+            elif dim is not None:
+                entry.dim_param = dim
+
+
+def _bodies(node: Proto) -> list[tuple[str, Proto]]:
+    found = []
+    for attribute in node.attribute:
+        if attribute.type == _GRAPH:
+            found.append((attribute.name, attribute.g))
+        elif attribute.type == _GRAPHS:
+            found += [(f"{attribute.name}.{i}", graph) for i, graph in enumerate(attribute.graphs)]
+    return found
+
+
+def _count(graph: Proto) -> int:
+    return len(graph.node) + sum(_count(body) for node in graph.node for _, body in _bodies(node))
+
+
+def _collect(graph: Proto) -> GraphTypes:
+    # onnx invents names such as `unk__0` for dims it cannot work out; they name nothing in the model.
+    types = {info.name: _named(value_info(info)) for info in (*graph.value_info, *graph.output)}
+    bodies = {(index, label): _collect(body) for index, node in enumerate(graph.node) for label, body in _bodies(node)}
+    return GraphTypes(types, bodies)
+
+
+def _named(info: ValueInfo) -> ValueInfo:
+    if info.shape is None or not any(isinstance(dim, str) and dim.startswith("unk__") for dim in info.shape):
+        return info
+    shape = tuple(None if isinstance(dim, str) and dim.startswith("unk__") else dim for dim in info.shape)
+    return ValueInfo(info.name, info.dtype, shape)
