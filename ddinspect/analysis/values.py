@@ -313,7 +313,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         nodes: All of them, in graph order.
         blockers: The compute nodes among them; a gap that has any is an island.
-        merges: Regions that would become one if the gap ran on the NPU, or were not there.
+        merges: How many regions fewer there would be if the gap ran on the NPU, or were not there.
         crossings_saved: Crossings that would go, less those that its other inputs and outputs would add.
         bytes_saved: The same in bytes; None if a shape is not static.
     """

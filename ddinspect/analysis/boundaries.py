@@ -1,0 +1,171 @@
+"""Regions, crossings, and the gaps between DD nodes.
+
+A region is a set of DD nodes connected by tensors that one makes and another reads. A crossing is a tensor and a
+direction: *in* if a DD node reads it and none makes it, *out* if a DD node makes it and a CPU node or the outside of
+the scope reads it. A gap is a connected set of CPU nodes on paths from a DD output to a DD input. Nothing of these
+reaches across scopes: a tensor that a body hands to a DD node outside crosses twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ddinspect.analysis.dataflow import Flow
+from ddinspect.analysis.split import Split
+from ddinspect.analysis.values import Boundaries, Crossing, Gap, Region
+from ddinspect.onnxfile.dtypes import dtype_name
+from ddinspect.onnxfile.scopes import Scope
+
+_Direction: TypeAlias = Literal["in", "out"]
+
+
+def boundaries(split: Split, fused: Mapping[tuple[int, int], int | None]) -> Boundaries:
+    """Where a model changes between CPU and NPU.
+
+    Args:
+        split: The model.
+        fused: Fused ops per DD node, by (scope index, node index); None where nothing says.
+    """
+    regions: list[Region] = []
+    crossings: list[Crossing] = []
+    gaps: list[Gap] = []
+    for flow in split.flows:
+        if not split.dispatched(flow.scope):
+            continue
+        found = _regions(split, flow)
+        for members in found:
+            regions.append(_region(flow.scope, members, len(regions), fused))
+        crossings += (_crossing(split, flow.scope, name, direction) for name, direction in _crossings(split, flow))
+        gaps += (_gap(split, flow, members, found) for members in _gaps(split, flow))
+    return Boundaries(
+        regions=tuple(regions),
+        crossings=tuple(crossings),
+        islands=tuple(gap for gap in gaps if gap.blockers),
+        gaps=tuple(gap for gap in gaps if not gap.blockers),
+    )
+
+
+def _connected(members: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> list[tuple[int, ...]]:
+    """Connected sets of nodes, each in graph order, in order of their first node."""
+    left = dict.fromkeys(sorted(members))
+    groups = []
+    while left:
+        first = next(iter(left))
+        del left[first]
+        group, frontier = [first], [first]
+        while frontier:
+            for node in neighbours(frontier.pop()):
+                if node in left:
+                    del left[node]
+                    group.append(node)
+                    frontier.append(node)
+        groups.append(tuple(sorted(group)))
+    return groups
+
+
+def _regions(split: Split, flow: Flow) -> list[tuple[int, ...]]:
+    dispatched = [node.index for node in split.dispatched(flow.scope)]
+    return _connected(dispatched, lambda index: flow.before(index) | flow.after(index))
+
+
+def _region(scope: Scope, members: tuple[int, ...], index: int, fused: Mapping[tuple[int, int], int | None]) -> Region:
+    counts = [fused[scope.index, member] for member in members]
+    known = [count for count in counts if count is not None]
+    return Region(
+        index=index,
+        scope=scope.path,
+        dd_nodes=tuple(scope.qualified(scope.nodes[member].id) for member in members),
+        fused_ops=sum(known) if len(known) == len(counts) else None,
+        times=scope.times,
+    )
+
+
+def _crossings(split: Split, flow: Flow) -> Iterator[tuple[str, _Direction]]:
+    """Tensors that enter or leave the NPU in one scope, in graph order."""
+    npu = {node.index for node in split.dispatched(flow.scope)}
+    names = dict.fromkeys(
+        name for index in sorted(npu) for name in (*flow.scope.nodes[index].inputs, *flow.scope.nodes[index].outputs)
+    )
+    for name in filter(None, names):
+        for direction in _directions(split, flow, name, npu):
+            yield name, direction
+
+
+def _directions(split: Split, flow: Flow, name: str, npu: set[int]) -> Iterator[_Direction]:
+    """The directions in which a tensor crosses if the nodes `npu` run on the NPU."""
+    readers = flow.readers.get(name, ())
+    if flow.maker.get(name) in npu:
+        if name in flow.scope.outputs or not npu.issuperset(readers):
+            yield "out"
+    elif not npu.isdisjoint(readers) and not split.is_constant(flow.scope, name):
+        yield "in"
+
+
+def _crossing(split: Split, scope: Scope, name: str, direction: _Direction) -> Crossing:
+    info = split.type_of(scope, name)
+    return Crossing(
+        tensor=scope.qualified(name),
+        direction=direction,
+        scope=scope.path,
+        dtype=dtype_name(info.dtype),
+        shape=info.shape,
+        bytes=split.bytes_of(scope, name),
+        times=scope.times,
+    )
+
+
+def _gaps(split: Split, flow: Flow) -> list[tuple[int, ...]]:
+    npu = {node.index for node in split.dispatched(flow.scope)}
+    between = _reached(npu, flow.after) & _reached(npu, flow.before)
+    members = {node.index for node in split.left(flow.scope)} & between
+    return _connected(members, lambda index: flow.before(index) | flow.after(index))
+
+
+def _reached(starts: set[int], step: Callable[[int], set[int]]) -> set[int]:
+    """Nodes that can be reached from `starts` by at least one step."""
+    found: set[int] = set()
+    frontier = list(starts)
+    while frontier:
+        fresh = step(frontier.pop()) - found
+        found |= fresh
+        frontier += fresh
+    return found
+
+
+class _Traffic(msgspec.Struct, frozen=True):
+    """Crossings among some tensors, and their bytes."""
+
+    count: int
+    bytes: int | None
+
+
+def _traffic(split: Split, flow: Flow, names: Iterable[str], npu: set[int]) -> _Traffic:
+    crossing = [name for name in names for _ in _directions(split, flow, name, npu)]
+    sizes = [split.bytes_of(flow.scope, name) for name in crossing]
+    known = [size for size in sizes if size is not None]
+    return _Traffic(len(crossing), sum(known) if len(known) == len(sizes) else None)
+
+
+def _gap(split: Split, flow: Flow, members: tuple[int, ...], regions: list[tuple[int, ...]]) -> Gap:
+    """A gap, and what would go if its nodes ran on the NPU: the difference between both ways of counting."""
+    scope = flow.scope
+    nodes = [scope.nodes[index] for index in members]
+    touched = dict.fromkeys(name for node in nodes for name in (*flow.reads[node.index], *node.outputs) if name)
+    npu = {node.index for node in split.dispatched(scope)}
+    before = _traffic(split, flow, touched, npu)
+    after = _traffic(split, flow, touched, npu | set(members))
+    neighbours = {near for index in members for near in flow.before(index) | flow.after(index)}
+    joined = sum(1 for region in regions if not neighbours.isdisjoint(region))
+    unknown = before.bytes is None or after.bytes is None
+    return Gap(
+        scope=scope.path,
+        nodes=tuple(scope.qualified(node.id) for node in nodes),
+        blockers=tuple(scope.qualified(n.id) for n in nodes if split.role(scope, n.index) == "compute"),
+        merges=joined - 1,
+        crossings_saved=before.count - after.count,
+        bytes_saved=None if unknown else (before.bytes or 0) - (after.bytes or 0),
+        times=scope.times,
+    )

@@ -1,0 +1,94 @@
+"""Who makes and who reads each tensor of a scope."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from heapq import heapify, heappop, heappush
+
+import msgspec
+
+from ddinspect.onnxfile.model import Graph, Node
+from ddinspect.onnxfile.scopes import Scope
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """The edges of one scope. Nodes are named by their index; empty tensor names are no edges.
+
+    Attributes:
+        reads: Per node: its inputs, then the outer tensors that its bodies read, each once.
+        maker: Tensor -> the node that makes it; the first one where the graph breaks single assignment.
+        readers: Tensor -> the nodes that read it, in graph order.
+        order: Topological order, file order among equals; nodes on a cycle come last, in file order.
+        cyclic: Nodes on a cycle or behind one.
+    """
+
+    scope: Scope
+    reads: tuple[tuple[str, ...], ...]
+    maker: Mapping[str, int]
+    readers: Mapping[str, tuple[int, ...]]
+    order: tuple[int, ...]
+    cyclic: tuple[int, ...]
+
+    def before(self, index: int) -> set[int]:
+        """Nodes that make what a node reads."""
+        return {self.maker[name] for name in self.reads[index] if name in self.maker}
+
+    def after(self, index: int) -> set[int]:
+        """Nodes that read what a node makes."""
+        outputs = self.scope.nodes[index].outputs
+        return {reader for name in outputs if self.maker.get(name) == index for reader in self.readers.get(name, ())}
+
+
+def flow(scope: Scope) -> Flow:
+    """The edges of one scope."""
+    reads = tuple(_reads(node) for node in scope.nodes)
+    maker: dict[str, int] = {}
+    readers: defaultdict[str, list[int]] = defaultdict(list)
+    for node in scope.nodes:
+        for name in filter(None, node.outputs):
+            maker.setdefault(name, node.index)
+        for name in reads[node.index]:
+            readers[name].append(node.index)
+    order, cyclic = _topological(reads, maker)
+    return Flow(scope, reads, maker, {name: tuple(found) for name, found in readers.items()}, order, cyclic)
+
+
+def _reads(node: Node) -> tuple[str, ...]:
+    captured = (name for _, body in node.bodies for name in _free_names(body))
+    return tuple(dict.fromkeys(name for name in (*node.inputs, *captured) if name))
+
+
+def _free_names(graph: Graph) -> list[str]:
+    """Tensors that a body reads from outside, in order of first use."""
+    own = {info.name for info in graph.inputs} | {tensor.name for tensor in graph.initializers}
+    own |= {name for node in graph.nodes for name in node.outputs}
+    # A body may hand an outer tensor straight through as its output.
+    used = [name for node in graph.nodes for name in _reads(node)] + [info.name for info in graph.outputs]
+    return [name for name in dict.fromkeys(used) if name not in own]
+
+
+def _topological(
+    reads: tuple[tuple[str, ...], ...], maker: Mapping[str, int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    before = [{maker[name] for name in names if name in maker} for names in reads]
+    if all(not made or max(made) < index for index, made in enumerate(before)):
+        return tuple(range(len(reads))), ()
+    after: defaultdict[int, list[int]] = defaultdict(list)
+    for index, made in enumerate(before):
+        for earlier in made:
+            after[earlier].append(index)
+    waiting = [len(made) for made in before]
+    ready = [index for index, count in enumerate(waiting) if count == 0]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        index = heappop(ready)
+        order.append(index)
+        for later in after[index]:
+            waiting[later] -= 1
+            if waiting[later] == 0:
+                heappush(ready, later)
+    done = set(order)
+    cyclic = tuple(index for index in range(len(reads)) if index not in done)
+    return (*order, *cyclic), cyclic

@@ -1,0 +1,105 @@
+"""What every analysis works from: the scopes of a model, their edges, and where each node runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ddinspect.analysis.dataflow import Flow
+from ddinspect.analysis.values import Kind, Place
+from ddinspect.onnxfile.dtypes import BFP16, nbytes
+from ddinspect.onnxfile.model import Model, Node, ValueInfo
+from ddinspect.onnxfile.scopes import Expansion, Scope
+
+# A DD node, a call (what counts is the function's body), or a node left on the CPU by kind.
+Role: TypeAlias = Kind | Literal["npu", "call"]
+
+
+class Split(msgspec.Struct, frozen=True):
+    """A model split between CPU and NPU.
+
+    Attributes:
+        flows: Edges, per scope.
+        roles: Per scope, per node.
+        block_float: Tensors that the metadata says are block float, with their logical shape.
+    """
+
+    model: Model
+    expansion: Expansion
+    flows: tuple[Flow, ...]
+    roles: tuple[tuple[Role, ...], ...]
+    block_float: Mapping[str, ValueInfo]
+
+    def role(self, scope: Scope, index: int) -> Role:
+        """Where a node runs."""
+        return self.roles[scope.index][index]
+
+    def kind(self, scope: Scope, index: int) -> Kind:
+        """Kind of a node that is left on the CPU."""
+        role = self.role(scope, index)
+        if role == "npu" or role == "call":
+            raise ValueError(f"{scope.qualified(scope.nodes[index].id)} is not left on the CPU")
+        return role
+
+    def left(self, scope: Scope) -> list[Node]:
+        """Nodes of a scope left on the CPU, in graph order."""
+        roles = self.roles[scope.index]
+        return [node for node in scope.nodes if roles[node.index] not in ("npu", "call")]
+
+    def dispatched(self, scope: Scope) -> list[Node]:
+        """DD nodes of a scope, in graph order."""
+        roles = self.roles[scope.index]
+        return [node for node in scope.nodes if roles[node.index] == "npu"]
+
+    def type_of(self, scope: Scope, name: str) -> ValueInfo:
+        """Type of a tensor, block float where the metadata says so."""
+        return self.block_float.get(name) or self.expansion.type_of(scope, name)
+
+    def bytes_of(self, scope: Scope, name: str) -> int | None:
+        """Bytes of a tensor; None if its shape is not static."""
+        info = self.type_of(scope, name)
+        return nbytes(info.dtype, info.shape)
+
+    def is_block_float(self, name: str) -> bool:
+        """Whether the metadata says a tensor is block float."""
+        return name in self.block_float and self.block_float[name].dtype == BFP16
+
+    def is_constant(self, scope: Scope, name: str) -> bool:
+        """Whether a tensor is an initializer, of this scope or of one around it."""
+        at: Scope | None = scope
+        while at is not None:
+            if name in at.initializers:
+                return True
+            if name in self.flows[at.index].maker or name in at.inputs:
+                return False
+            at = self.expansion.scopes[at.parent] if at.parent is not None else None
+        return False
+
+    def comes_from(self, scope: Scope, name: str) -> Place:
+        """What makes a tensor."""
+        at: Scope | None = scope
+        while at is not None:
+            maker = self.flows[at.index].maker.get(name)
+            if maker is not None:
+                return "npu" if self.role(at, maker) == "npu" else "cpu"
+            if name in at.initializers:
+                return "constant"
+            if name in at.inputs:
+                return "input"
+            at = self.expansion.scopes[at.parent] if at.parent is not None else None
+        return "input"
+
+    def goes_to(self, scope: Scope, name: str) -> set[Place]:
+        """What reads a tensor in its scope, the outside of the scope included."""
+        places: set[Place] = {"output"} if name in scope.outputs else set()
+        for reader in self.flows[scope.index].readers.get(name, ()):
+            places.add("npu" if self.role(scope, reader) == "npu" else "cpu")
+        return places
+
+    def between(self, scope: Scope, first: str, last: str) -> tuple[Place, Place]:
+        """Where the value of `first` comes from and `last` goes to; the NPU where it goes to several places."""
+        targets = self.goes_to(scope, last)
+        order: tuple[Place, ...] = ("npu", "cpu", "output")
+        return self.comes_from(scope, first), next((place for place in order if place in targets), "output")
