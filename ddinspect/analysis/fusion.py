@@ -76,6 +76,7 @@ def fusion(split: Split, metadata: Mapping[str, Metadata]) -> Fusion:
     )
     return Fusion(
         by_type=dict(sorted(by_type.items())) if all(dd_node.meta for dd_node in nodes) else None,
+        types=tuple(sorted(by_type)) or None,
         dd_nodes=nodes,
         unresolved=tuple(
             NameInDDNode(dd_node=dd_node.node, name=name) for dd_node in nodes for name in dd_node.unresolved

@@ -172,11 +172,13 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         by_type: None without metadata for every DD node.
+        types: The types that occur, sorted; a bare report text names them without counts. None where nothing does.
         unresolved: Names that `replaced` lists and the metadata does not have.
         shared: Names that more than one DD node lists.
     """
 
     by_type: dict[str, int] | None
+    types: tuple[str, ...] | None = None
     dd_nodes: tuple[DDNode, ...] = ()
     unresolved: tuple[NameInDDNode, ...] = ()
     shared: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ levels deep cost forty scopes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -212,17 +212,18 @@ def _function_name(key: FunctionKey) -> str:
     return (f"{domain}::" if domain else "") + name + (f":{overload}" if overload else "")
 
 
-def _all_nodes(nodes: tuple[Node, ...]) -> Iterator[Node]:
+def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Some nodes and all nodes in their bodies."""
     for node in nodes:
         yield node
         for _, body in node.bodies:
-            yield from _all_nodes(body.nodes)
+            yield from all_nodes(body.nodes)
 
 
 def _callers_first(model: Model) -> tuple[FunctionKey, ...]:
     """Local functions, each behind all that call it; those in or behind a circle of calls are left out."""
     callees = {
-        key: {node.function_key for node in _all_nodes(function.nodes)} & model.functions.keys()
+        key: {node.function_key for node in all_nodes(function.nodes)} & model.functions.keys()
         for key, function in model.functions.items()
     }
     callers = dict.fromkeys(callees, 0)
