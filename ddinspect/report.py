@@ -87,6 +87,28 @@ def report_package(resolved: Resolved) -> PackageReport:
     return PackageReport(components=reports)
 
 
+def select(resolved: Resolved, components: Sequence[str] = (), resolutions: Sequence[str] = ()) -> Resolved:
+    """The targets of some components and resolutions of a package; no names mean all.
+
+    A component is named by its key or by whole parts of it: `unet` picks `unet/512/dd`, and `normal/unet` too.
+
+    Raises:
+        UsageError: nothing is left; the message lists what there is.
+    """
+    if not components and not resolutions:
+        return resolved
+    picked = tuple(
+        target
+        for target in resolved.targets
+        if (not components or any(f"/{name.strip('/')}/" in f"/{target.component}/" for name in components))
+        and (not resolutions or target.resolution in resolutions)
+    )
+    if not picked:
+        keys = ", ".join(sorted({target.component or target.path for target in resolved.targets}))
+        raise UsageError(f"nothing here is called {', '.join((*components, *resolutions))}; there is: {keys}")
+    return msgspec.structs.replace(resolved, targets=picked)
+
+
 def analyze_target(target: Target, *, meta: Sequence[PathLike] = (), text: PathLike | None = None) -> Report:
     """Read one model or report text.
 

@@ -1,0 +1,114 @@
+"""The one place that writes: a document to stdout or a file, everything else to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Literal, NamedTuple, TextIO, TypeAlias
+
+from ddinspect.errors import DDInspectError
+
+ColorChoice: TypeAlias = Literal["auto", "always", "never"]
+
+
+class OutputError(DDInspectError):
+    """The document could not be written."""
+
+
+class Terminal(NamedTuple):
+    """What stdout can show.
+
+    Attributes:
+        width: Columns; None if it is no terminal, where lines are as long as they are.
+        color: Whether to use colour.
+        unicode: Whether box characters can be encoded.
+    """
+
+    width: int | None
+    color: bool
+    unicode: bool
+
+
+def terminal(choice: ColorChoice, *, to_file: bool) -> Terminal:
+    """What the document will be shown on."""
+    is_terminal = not to_file and sys.stdout is not None and sys.stdout.isatty()
+    color = choice == "always" or (choice == "auto" and is_terminal and "NO_COLOR" not in os.environ)
+    width = os.get_terminal_size(sys.stdout.fileno()).columns if is_terminal else None
+    return Terminal(width=width or None, color=color, unicode=to_file or _can_encode_boxes(sys.stdout))
+
+
+def _can_encode_boxes(stream: TextIO | None) -> bool:
+    try:
+        "─│┌…".encode((stream.encoding if stream else None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def write_document(text: str, path: str | None) -> None:
+    """Write a document to a file, or to stdout where `path` is None.
+
+    A file appears whole or not at all. Characters that stdout cannot encode are written as back-slash escapes.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    if path is None:
+        _write_stdout(text)
+    else:
+        _write_file(text, Path(path))
+
+
+def _write_stdout(text: str) -> None:
+    if sys.stdout is None:
+        return
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _write_file(text: str, path: Path) -> None:
+    import tempfile
+
+    if path.is_dir():
+        raise OutputError(f"{path}: is a folder; name a file")
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+        # A temporary file is private; the finished one gets the rights that a plain open would have given it.
+        Path(temporary).chmod(_mode_of_new_file(path))
+        Path(temporary).replace(path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
+
+
+def _mode_of_new_file(path: Path) -> int:
+    if path.exists():
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def say(message: str) -> None:
+    """One line on stderr. Control characters in it are shown, never sent."""
+    from ddinspect.artifacts.printable import printable
+
+    if sys.stderr is None:
+        return
+    if hasattr(sys.stderr, "reconfigure"):
+        sys.stderr.reconfigure(errors="backslashreplace")
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"ddinspect: {printable(message)}\n")
+        sys.stderr.flush()

@@ -1,0 +1,165 @@
+"""`ddinspect report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ddinspect.cli.output import ColorChoice, say, terminal, write_document
+
+if TYPE_CHECKING:
+    from ddinspect.gate.verdict import FailOn
+    from ddinspect.report import Document, PackageReport, Report
+
+_EPILOG = """\b
+Examples:
+  ddinspect report unet/dd/replaced.onnx
+  ddinspect report package/ --format json -o report.json
+  ddinspect report */dd/onnx_report.txt --fail-under 98
+"""
+
+
+class _Options(NamedTuple):
+    """What the command line asks for, beside the paths."""
+
+    meta: tuple[str, ...]
+    text: str | None
+    component: tuple[str, ...]
+    resolution: tuple[str, ...]
+    format: str
+    output: str | None
+    fail_under: float | None
+    fail_on: FailOn
+    by_name: bool
+    todo: bool
+    all: bool
+    width: int | None
+    redact: bool
+    quiet: bool
+    color: ColorChoice
+    no_color: bool
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--meta", multiple=True, metavar="PATH", help="Metadata file or folder to use, not those found.")
+@click.option("--text", metavar="FILE", help="onnx_report.txt to compare with, not the one found.")
+@click.option("--component", multiple=True, metavar="NAME", help="Only this component of a package.")
+@click.option("--resolution", multiple=True, metavar="NAME", help="Only this resolution folder, e.g. 512 or dynamic.")
+@click.option(
+    "--format",
+    type=click.Choice(["console", "text", "json", "markdown", "csv"]),
+    default="console",
+    show_default=True,
+    help="text is AMD's onnx_report.txt.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write to a file, whole or not at all.")
+@click.option("--fail-under", type=float, metavar="PCT", help="Exit 1 if dd_ratio is lower.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["never", "info", "warning", "error"]),
+    default="never",
+    show_default=True,
+    help="Exit 1 on a finding at least this severe.",
+)
+@click.option("--by-name", is_flag=True, help="One row per node (console, text).")
+@click.option("--todo", is_flag=True, help="Only the kernel writer's list: compute left on the CPU.")
+@click.option("--all", is_flag=True, help="Do not shorten long lists (console).")
+@click.option("--width", type=click.IntRange(min=40), metavar="N", help="Columns. [text: 79; console: the terminal's]")
+@click.option("--redact", is_flag=True, help="Replace paths and user names by placeholders.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the one-line summary.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("--no-color", is_flag=True, help="The same as --color never.")
+def report(paths: tuple[str, ...], **options: Any) -> int:
+    """Say what of a model runs where.
+
+    PATH is a replaced.onnx, any other .onnx, an onnx_report.txt, a report saved as JSON, the folder of a component or
+    a whole package. Side files are found by the rules of AMD's runtime.
+    """
+    return _run(paths, _Options(**options))
+
+
+def _run(paths: tuple[str, ...], options: _Options) -> int:
+    from ddinspect.artifacts.locate import expand
+    from ddinspect.errors import DDInspectError, UsageError
+    from ddinspect.report import Reports
+
+    found = expand(paths)
+    if len(found) > 1 and (options.meta or options.text):
+        raise UsageError("--meta and --text are about one model; name one PATH")
+    documents: list[Report | PackageReport] = []
+    codes = []
+    for path in found:
+        try:
+            document = _read(path, options)
+        except DDInspectError as error:
+            if len(found) == 1:
+                raise
+            say(f"error: {error}")
+            codes.append(error.exit_code)
+            continue
+        documents += document.reports if isinstance(document, Reports) else (document,)
+    if documents:
+        whole = documents[0] if len(found) == 1 and len(documents) == 1 else Reports(reports=tuple(documents))
+        write_document(_render(whole, options), options.output)
+        codes += [_judge(document, options) for document in documents]
+    return worst(codes)
+
+
+def worst(codes: list[int]) -> int:
+    """The exit code of several reports: unreadable, then failed, then nothing to gate, then fine."""
+    return min(codes, key=(2, 1, 3, 0).index, default=0)
+
+
+def _read(path: str, options: _Options) -> Document:
+    from ddinspect.artifacts.locate import resolve
+    from ddinspect.artifacts.sidefile import read_side_file
+    from ddinspect.errors import UsageError
+    from ddinspect.render.json import parse_document
+    from ddinspect.report import analyze_target, report_package, select
+
+    resolved = select(resolve(path), options.component, options.resolution)
+    first = resolved.targets[0]
+    if first.kind == "saved":
+        return parse_document(read_side_file(first.path), first.path)
+    if not resolved.package:
+        return analyze_target(first, meta=options.meta, text=options.text)
+    if options.meta or options.text:
+        raise UsageError("--meta and --text are about one model; name one PATH")
+    return report_package(resolved)
+
+
+def _render(document: Document, options: _Options) -> str:
+    from ddinspect.render.formats import RenderOptions, render
+    from ddinspect.render.redact import redact
+
+    choice: ColorChoice = "never" if options.no_color else options.color
+    shown_on = terminal(choice, to_file=options.output is not None)
+    # AMD's layout has a width of its own, whatever the terminal's.
+    width = options.width or (None if options.format == "text" else shown_on.width)
+    return render(
+        redact(document) if options.redact else document,
+        options.format,
+        RenderOptions(
+            width=width,
+            color=shown_on.color,
+            unicode=shown_on.unicode,
+            by_name=options.by_name,
+            todo=options.todo,
+            limit=None if options.all else RenderOptions().limit,
+            quiet=options.quiet,
+        ),
+    )
+
+
+def _judge(document: Report | PackageReport, options: _Options) -> int:
+    from ddinspect.gate.verdict import verdict
+    from ddinspect.render.redact import redact
+
+    found = verdict(
+        redact(document) if options.redact else document, fail_under=options.fail_under, fail_on=options.fail_on
+    )
+    for reason in found.reasons:
+        say(reason)
+    return found.code
