@@ -5,7 +5,6 @@ Start-up counts: nothing here may import the library, whose modules each command
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -58,9 +57,6 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return _INTERRUPTED
-    except BrokenPipeError:
-        _silence_stdout()
-        return 0
     except Exception as error:  # noqa: BLE001 (the last resort: a person gets one line, not a traceback)
         _traceback_if_asked(arguments)
         say(
@@ -81,8 +77,3 @@ def _traceback_if_asked(arguments: list[str]) -> None:
         import traceback
 
         traceback.print_exc()
-
-
-def _silence_stdout() -> None:
-    """Whoever read stdout is gone; keep the interpreter from complaining when it flushes on exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -65,9 +65,14 @@ def _write_stdout(text: str) -> None:
     if sys.stdout is None:
         return
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    sys.stdout.write(text)
-    sys.stdout.flush()
+        # A renderer says how its lines end; a CSV ends them the same way on every system.
+        sys.stdout.reconfigure(errors="backslashreplace", newline="")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read it has seen enough. The interpreter flushes again on exit: let that go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_file(text: str, path: Path) -> None:

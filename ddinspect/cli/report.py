@@ -83,12 +83,14 @@ def report(paths: tuple[str, ...], **options: Any) -> int:
 def _run(paths: tuple[str, ...], options: _Options) -> int:
     from ddinspect.artifacts.locate import expand
     from ddinspect.errors import DDInspectError, UsageError
+    from ddinspect.render.redact import redact
     from ddinspect.report import Reports
 
     found = expand(paths)
     if len(found) > 1 and (options.meta or options.text):
         raise UsageError("--meta and --text are about one model; name one PATH")
     documents: list[Report | PackageReport] = []
+    whole: Document
     codes = []
     for path in found:
         try:
@@ -99,12 +101,20 @@ def _run(paths: tuple[str, ...], options: _Options) -> int:
             say(f"error: {error}")
             codes.append(error.exit_code)
             continue
-        documents += document.reports if isinstance(document, Reports) else (document,)
+        documents += _parts(document)
     if documents:
         whole = documents[0] if len(found) == 1 and len(documents) == 1 else Reports(reports=tuple(documents))
+        if options.redact:
+            whole = redact(whole)
         write_document(_render(whole, options), options.output)
-        codes += [_judge(document, options) for document in documents]
+        codes += [_judge(document, options) for document in _parts(whole)]
     return worst(codes)
+
+
+def _parts(document: Document) -> tuple[Report | PackageReport, ...]:
+    from ddinspect.report import Reports
+
+    return document.reports if isinstance(document, Reports) else (document,)
 
 
 def worst(codes: list[int]) -> int:
@@ -132,14 +142,13 @@ def _read(path: str, options: _Options) -> Document:
 
 def _render(document: Document, options: _Options) -> str:
     from ddinspect.render.formats import RenderOptions, render
-    from ddinspect.render.redact import redact
 
     choice: ColorChoice = "never" if options.no_color else options.color
     shown_on = terminal(choice, to_file=options.output is not None)
     # AMD's layout has a width of its own, whatever the terminal's.
     width = options.width or (None if options.format == "text" else shown_on.width)
     return render(
-        redact(document) if options.redact else document,
+        document,
         options.format,
         RenderOptions(
             width=width,
@@ -155,11 +164,8 @@ def _render(document: Document, options: _Options) -> str:
 
 def _judge(document: Report | PackageReport, options: _Options) -> int:
     from ddinspect.gate.verdict import verdict
-    from ddinspect.render.redact import redact
 
-    found = verdict(
-        redact(document) if options.redact else document, fail_under=options.fail_under, fail_on=options.fail_on
-    )
+    found = verdict(document, fail_under=options.fail_under, fail_on=options.fail_on)
     for reason in found.reasons:
         say(reason)
     return found.code
