@@ -6,17 +6,27 @@ catches `DDInspectError`.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
+from unicodedata import category
+
+# Unicode's control, format (reading direction) and surrogate characters, and its line and paragraph separators.
+_NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 class DDInspectError(Exception):
     """Base of every error this package raises on purpose.
+
+    Args:
+        message: One line for a person. What does not print, such as a newline in a file name, is shown escaped.
 
     Attributes:
         exit_code: What the command exits with.
     """
 
     exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(ascii(c)[1:-1] if category(c) in _NOT_SHOWN else c for c in message))
 
 
 class UnreadableInputError(DDInspectError):

@@ -39,14 +39,14 @@ class _Converter:
 
     def _payload(self, proto: Proto) -> Payload | None:
         """The value that was left in the file, if one was."""
-        text: str = proto.doc_string
+        text = _text(proto.doc_string)
         return self.payloads[int(text[len(self.mark) :])] if text.startswith(self.mark) else None
 
-    def tensor(self, proto: Proto, name: str = "") -> Tensor:
-        external = external_data(proto) if proto.data_location == _EXTERNAL or proto.external_data else None
+    def tensor(self, proto: Proto) -> Tensor:
+        external = external_data(proto) if proto.data_location == _EXTERNAL else None
         payload = self._payload(proto)
         return Tensor(
-            name=proto.name or name,
+            name=_name(proto.name),
             dtype=proto.data_type,
             dims=tuple(proto.dims),
             payload=payload,
@@ -68,6 +68,8 @@ class _Converter:
 
     def attribute(self, proto: Proto) -> AttributeValue:
         kind: int = proto.type
+        if proto.ref_attr_name:
+            return None
         if kind == _INT:
             return int(proto.i)
         if kind == _INTS:
@@ -96,23 +98,22 @@ class _Converter:
         return None
 
     def nodes(self, protos: Iterable[Proto]) -> tuple[Node, ...]:
-        found = [(proto, proto.name, tuple(proto.output)) for proto in protos]
-        labels = [name or next(filter(None, outputs), "") for _, name, outputs in found]
-        claims = Counter(labels)
+        found = [(proto, _name(proto.name), _names(proto.output)) for proto in protos]
+        ids = _unique_ids([name or next(filter(None, outputs), "") for _, name, outputs in found])
         return tuple(
             Node(
-                id=label if label and claims[label] == 1 else f"{label}#{index}",
+                id=ids[index],
                 index=index,
                 name=name,
-                op_type=proto.op_type,
-                domain=proto.domain,
-                inputs=tuple(proto.input),
+                op_type=_name(proto.op_type),
+                domain=_name(proto.domain),
+                inputs=_names(proto.input),
                 outputs=outputs,
-                attributes={attribute.name: self.attribute(attribute) for attribute in proto.attribute},
+                attributes={_name(attribute.name): self.attribute(attribute) for attribute in proto.attribute},
                 metadata=_properties(proto),
-                overload=proto.overload,
+                overload=_name(proto.overload),
             )
-            for index, ((proto, name, outputs), label) in enumerate(zip(found, labels, strict=True))
+            for index, (proto, name, outputs) in enumerate(found)
         )
 
     def graph(self, proto: Proto) -> Graph:
@@ -122,7 +123,7 @@ class _Converter:
         )
         constant = {tensor.name for tensor in initializers}
         return Graph(
-            name=proto.name,
+            name=_name(proto.name),
             inputs=tuple(value_info(info) for info in proto.input if info.name not in constant),
             outputs=tuple(value_info(info) for info in proto.output),
             nodes=self.nodes(proto.node),
@@ -132,27 +133,60 @@ class _Converter:
 
     def function(self, proto: Proto) -> Function:
         return Function(
-            key=(proto.domain, proto.name, proto.overload),
-            inputs=tuple(proto.input),
-            outputs=tuple(proto.output),
+            key=(_name(proto.domain), _name(proto.name), _name(proto.overload)),
+            inputs=_names(proto.input),
+            outputs=_names(proto.output),
             nodes=self.nodes(proto.node),
             value_info=tuple(value_info(info) for info in proto.value_info),
-            opset_imports=_opset_imports(proto),
+            opset_imports=opset_imports(proto),
         )
 
 
+def _name(value: str | bytes) -> str:
+    """A name. Protobuf hands out bytes where a string is not UTF-8; a tensor cannot be followed under such a name.
+
+    Raises:
+        UnicodeDecodeError: the name is not UTF-8.
+    """
+    return value if isinstance(value, str) else value.decode()
+
+
+def _names(values: Iterable[str | bytes]) -> tuple[str, ...]:
+    return tuple(map(_name, values))
+
+
+def _text(value: str | bytes) -> str:
+    """A text that is only shown. Bytes that are not UTF-8 become visible escapes."""
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
+
+
+def _unique_ids(labels: Sequence[str]) -> list[str]:
+    """One id per node: its label where no other node claims it, with `#<index>` behind it elsewhere."""
+    claims = Counter(labels)
+    ids: list[str] = []
+    for index, label in enumerate(labels):
+        node_id = label
+        if not label or claims[label] > 1:
+            node_id = f"{label}#{index}"
+            while node_id in claims:  # a name may look like that by itself
+                node_id += f"#{index}"
+        ids.append(node_id)
+    return ids
+
+
 def _properties(proto: Proto) -> dict[str, str]:
-    return {entry.key: entry.value for entry in proto.metadata_props}
+    return {_text(entry.key): _text(entry.value) for entry in proto.metadata_props}
 
 
-def _opset_imports(proto: Proto) -> dict[str, int]:
-    # "ai.onnx" is an alias of the default domain.
-    return {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in proto.opset_import}
+def opset_imports(proto: Proto) -> dict[str, int]:
+    """Opset version by domain, of a ModelProto or FunctionProto. `ai.onnx` is an alias of the default domain."""
+    stated = {_name(entry.domain): entry.version for entry in proto.opset_import}
+    return {"" if domain == "ai.onnx" else domain: version for domain, version in stated.items()}
 
 
 def external_data(proto: Proto) -> ExternalData:
     """The external location of a TensorProto, as stated. A number that is none counts as not stated."""
-    stated = {entry.key: entry.value for entry in proto.external_data}
+    stated = {_text(entry.key): _text(entry.value) for entry in proto.external_data}
     offset, length = (_number(stated.get(key)) for key in ("offset", "length"))
     return ExternalData(stated.get("location", ""), offset or 0, length)
 
@@ -166,17 +200,18 @@ def _dim(proto: Proto) -> Dim:
     if kind == "dim_value":
         value: int = proto.dim_value
         return value if value >= 0 else None
-    return (proto.dim_param or None) if kind == "dim_param" else None
+    return (_name(proto.dim_param) or None) if kind == "dim_param" else None
 
 
 def value_info(proto: Proto) -> ValueInfo:
     """The type of a ValueInfoProto. Sequences, maps and optionals have neither element type nor shape here."""
+    name = _name(proto.name)
     kind = proto.type.WhichOneof("value")
     if kind not in ("tensor_type", "sparse_tensor_type"):
-        return ValueInfo(proto.name)
+        return ValueInfo(name)
     tensor = getattr(proto.type, kind)
     shape: Shape = tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
-    return ValueInfo(proto.name, tensor.elem_type, shape)
+    return ValueInfo(name, tensor.elem_type, shape)
 
 
 def model_from_proto(
@@ -201,8 +236,8 @@ def model_from_proto(
         path=path,
         file_size=file_size,
         ir_version=proto.ir_version,
-        producer=" ".join(filter(None, (proto.producer_name, proto.producer_version))),
-        opset_imports=_opset_imports(proto),
+        producer=" ".join(filter(None, map(_text, (proto.producer_name, proto.producer_version)))),
+        opset_imports=opset_imports(proto),
         graph=converter.graph(proto.graph),
         functions=functions,
         metadata=_properties(proto),

@@ -28,12 +28,13 @@ def is_dispatch(node: Node) -> bool:
 
 
 def replaced(node: Node) -> tuple[str, ...] | None:
-    """Names of the fused ops in a DD node, in order, duplicates kept; None if the attribute is missing."""
+    """Names of the fused ops in a DD node, in order, duplicates kept; None if the attribute holds no strings."""
     value = node.attributes.get("replaced")
     if isinstance(value, bytes):
         return (text(value),)
     if isinstance(value, tuple):
-        return tuple(text(entry) for entry in value if isinstance(entry, bytes))
+        names = tuple(text(entry) for entry in value if isinstance(entry, bytes))
+        return names if len(names) == len(value) else None
     return None
 
 
@@ -57,28 +58,29 @@ def model_type(node: Node) -> str | None:
 
 
 def stated_shape(node: Node, side: Literal["input", "output"], index: int) -> Shape:
-    """The shape that `input_shape_<i>` or `output_shape_<i>` states; None if there is no such attribute.
+    """The shape that `input_shape_<i>` or `output_shape_<i>` states; None if it states none.
 
-    Static models hold INTS; dynamic ones a STRING such as `2,16,h,w`, or STRINGS.
+    Static models hold INTS; dynamic ones a STRING such as `2,16,h,w`, or STRINGS. An empty list or string states
+    nothing: AMD's runtime takes it for a missing attribute.
     """
     value: AttributeValue = node.attributes.get(f"{side}_shape_{index}")
-    if isinstance(value, bytes):
-        return tuple(map(_dim, text(value).split(",")))
-    if isinstance(value, tuple):
-        dims: list[Dim] = []
-        for entry in value:
-            if isinstance(entry, bytes):
-                dims.extend(map(_dim, text(entry).split(",")))
-            elif isinstance(entry, int):
-                dims.append(entry if entry >= 0 else None)
-        return tuple(dims)
-    return None
+    entries = value if isinstance(value, tuple) else (value,)
+    dims: list[Dim] = []
+    for entry in entries:
+        if isinstance(entry, bytes):
+            dims.extend(map(_dim, text(entry).split(",") if entry.strip() else []))
+        elif isinstance(entry, int) and isinstance(value, tuple):
+            dims.append(entry if entry >= 0 else None)
+        else:
+            return None
+    return tuple(dims) or None
 
 
 def _dim(word: str) -> Dim:
     word = word.strip()
     if word.isascii() and word.isdigit():
-        return int(word)
+        # A dim is an int64 in ONNX.
+        return int(word) if len(word) < 19 else None
     # Without a letter it names nothing: `-1` and `?` mean unknown.
     return word if any(map(str.isalpha, word)) else None
 

@@ -6,12 +6,13 @@ attributes state, CastAvx is shown to it as the Cast it is, and domains without 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from ddinspect.onnxfile.convert import value_info
+from ddinspect.onnxfile.calls import Expanded
+from ddinspect.onnxfile.convert import opset_imports, value_info
 from ddinspect.onnxfile.dispatch import OP_PREFIX
 from ddinspect.onnxfile.model import Function, Model, ValueInfo
 from ddinspect.onnxfile.schema import message_classes
@@ -19,6 +20,10 @@ from ddinspect.onnxfile.schema import message_classes
 Proto = Any
 _GRAPH: Final = 5  # AttributeProto.GRAPH
 _GRAPHS: Final = 10  # AttributeProto.GRAPHS
+_OPAQUE: Final = "ddinspect.opaque"  # a domain that has no schemas
+_INT64_MAX: Final = 2**63 - 1
+# Nodes that calls may come to; 20 000 take about a fifth of a second.
+_MOST_NODES: Final = 20_000
 
 
 class InferenceError(Exception):
@@ -40,21 +45,24 @@ class GraphTypes(msgspec.Struct, frozen=True):
 NO_TYPES: Final = GraphTypes({}, {})
 
 
-def infer_model(model: Model, stated: GraphTypes) -> GraphTypes:
+def infer_model(model: Model, stated: GraphTypes, sizes: Expanded) -> GraphTypes:
     """Types of every tensor in the main graph and its bodies.
 
     Args:
         model: The model.
         stated: Types that are known; those of outputs of DD nodes are what inference continues from.
+        sizes: What `expanded_sizes` says of the model.
 
     Raises:
         InferenceError: inference raised, or gave back another number of nodes.
     """
     proto = message_classes().ModelProto.FromString(model.structure)
-    return _infer(proto, stated)
+    return _infer(proto, stated, model.opset_imports, sizes)
 
 
-def infer_function(model: Model, function: Function, inputs: Iterable[ValueInfo], stated: GraphTypes) -> GraphTypes:
+def infer_function(
+    model: Model, function: Function, inputs: Iterable[ValueInfo], stated: GraphTypes, sizes: Expanded
+) -> GraphTypes:
     """Types inside the body of a local function that is called with inputs of these types.
 
     Raises:
@@ -64,7 +72,6 @@ def infer_function(model: Model, function: Function, inputs: Iterable[ValueInfo]
     whole = classes.ModelProto.FromString(model.structure)
     body = next(f for f in whole.functions if (f.domain, f.name, f.overload) == function.key)
     proto = classes.ModelProto(ir_version=whole.ir_version, functions=whole.functions)
-    proto.opset_import.extend(body.opset_import)
     proto.graph.name = function.key[1]
     proto.graph.node.extend(body.node)
     proto.graph.value_info.extend(body.value_info)
@@ -72,18 +79,22 @@ def infer_function(model: Model, function: Function, inputs: Iterable[ValueInfo]
         _declare(proto.graph.input.add(), info)
     for name in function.outputs:
         proto.graph.output.add().name = name
-    return _infer(proto, stated)
+    return _infer(proto, stated, {**model.opset_imports, **function.opset_imports}, sizes)
 
 
-def _infer(proto: Proto, stated: GraphTypes) -> GraphTypes:
+def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], sizes: Expanded) -> GraphTypes:
     import onnx
 
-    domains = {entry.domain for entry in proto.opset_import}
-    _prepare(proto.graph, stated, domains)
+    _seed(proto.graph, stated)
+    imports = {"": onnx.defs.onnx_opset_version(), **imports}
+    _make_known(proto, _nodes(proto.graph.node), imports)
+    for node in _nodes(proto.graph.node):
+        if any(attribute.ref_attr_name for attribute in node.attribute):
+            # The caller's attribute is not at hand here, and inference would go by a default.
+            node.domain = _OPAQUE
+    _drop_functions(proto, sizes)
     for function in proto.functions:
-        _rename_casts(function.node, domains)
-    for domain in sorted(domains - {entry.domain for entry in proto.opset_import}):
-        proto.opset_import.add(domain=domain, version=1 if domain else onnx.defs.onnx_opset_version())
+        _make_known(function, _nodes(function.node), {**imports, **opset_imports(function)})
     try:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
     except Exception as error:  # the C++ side raises whatever it likes, RuntimeError and ValidationError among it
@@ -94,23 +105,51 @@ def _infer(proto: Proto, stated: GraphTypes) -> GraphTypes:
     return _collect(inferred.graph)
 
 
-def _prepare(graph: Proto, stated: GraphTypes, domains: set[str]) -> None:
-    _rename_casts(graph.node, domains)
+def _seed(graph: Proto, stated: GraphTypes) -> None:
+    """Declare the outputs of DD nodes."""
     declared = {info.name: info for info in (*graph.output, *graph.value_info)}
     for index, node in enumerate(graph.node):
         if node.op_type.startswith(OP_PREFIX):
             for name in filter(stated.types.__contains__, node.output):
                 _declare(declared.get(name) or graph.value_info.add(), stated.types[name])
         for label, body in _bodies(node):
-            _prepare(body, stated.bodies[index, label], domains)
+            _seed(body, stated.bodies.get((index, label), NO_TYPES))
 
 
-def _rename_casts(nodes: Iterable[Proto], domains: set[str]) -> None:
+def _make_known(owner: Proto, nodes: Iterable[Proto], imports: Mapping[str, int]) -> None:
+    """Show each CastAvx as a Cast, and give each domain in use an opset import.
+
+    Args:
+        owner: The ModelProto or FunctionProto the nodes belong to.
+        nodes: Its nodes.
+        imports: Domain -> opset version.
+    """
+    domains = {""}
     for node in nodes:
         if node.op_type == "CastAvx":
             node.op_type = "Cast"
             node.domain = ""
-        domains.add("" if node.domain == "ai.onnx" else node.domain)
+        elif node.domain == "ai.onnx":
+            node.domain = ""
+        domains.add(node.domain)
+    del owner.opset_import[:]
+    for domain in sorted(domains | imports.keys() | {_OPAQUE}):
+        owner.opset_import.add(domain=domain, version=imports.get(domain, 1))
+
+
+def _drop_functions(proto: Proto, sizes: Expanded) -> None:
+    """Keep inference from following calls that never end, or that are too many for it: it follows each one anew."""
+    total = sum(sizes.get((node.domain, node.op_type, node.overload), 0) for node in _nodes(proto.graph.node))
+    kept = [f for f in proto.functions if total <= _MOST_NODES and (f.domain, f.name, f.overload) in sizes]
+    del proto.functions[:]
+    proto.functions.extend(kept)
+
+
+def _nodes(nodes: Iterable[Proto]) -> Iterator[Proto]:
+    for node in nodes:
+        yield node
+        for _, body in _bodies(node):
+            yield from _nodes(body.node)
 
 
 def _declare(proto: Proto, info: ValueInfo) -> None:
@@ -125,7 +164,8 @@ def _declare(proto: Proto, info: ValueInfo) -> None:
         for dim in info.shape:
             entry = tensor.shape.dim.add()
             if isinstance(dim, int):
-                entry.dim_value = dim
+                if dim <= _INT64_MAX:  # a side file may state any number
+                    entry.dim_value = dim
             elif dim is not None:
                 entry.dim_param = dim
 

@@ -31,7 +31,8 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         offset: First byte of the values, counted from the start of the file.
         size: Number of bytes.
-        field: TensorProto field the values are stored in (`raw_data`, `int32_data`, ...).
+        field: TensorProto field the values are stored in (`raw_data`, `int32_data`, ...). Empty where they are stored
+            in several fields, as strings are: then the bytes are those fields, their tags included.
     """
 
     offset: int

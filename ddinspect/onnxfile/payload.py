@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddinspect.errors import UnreadableInputError
@@ -32,17 +31,26 @@ def read_tensor(model_path: str | os.PathLike[str], tensor: Tensor) -> npt.NDArr
         raise UnreadableInputError(name, f"the values of `{tensor.name}` are stored {kind}", "read them from there")
     from onnx import numpy_helper
 
-    proto = message_classes().TensorProto.FromString(tensor.inline or b"")
+    values = b""
     if tensor.payload is not None:
-        field = proto.DESCRIPTOR.fields_by_name[tensor.payload.field].number
-        with mapped(Path(model_path)) as buffer:
+        with mapped(model_path) as buffer:
             values = buffer[tensor.payload.offset : tensor.payload.offset + tensor.payload.size]
-        proto.MergeFromString(bytes_field(field, values))
-        proto.data_type = tensor.dtype
-        proto.dims.extend(tensor.dims)
     try:
-        array: npt.NDArray[Any] = numpy_helper.to_array(proto)
-    except (KeyError, TypeError, ValueError) as error:
+        array: npt.NDArray[Any] = numpy_helper.to_array(_tensor_proto(tensor, values))
+    except Exception as error:  # protobuf and numpy raise classes of their own for values that do not fit
         problem = f"`{tensor.name}` does not hold {dtype_name(tensor.dtype)} values of shape {list(tensor.dims)}"
-        raise UnreadableInputError(name, problem) from error
+        raise UnreadableInputError(name, problem, "export or download the model again") from error
     return array
+
+
+def _tensor_proto(tensor: Tensor, values: bytes) -> Any:
+    """The TensorProto as it stands in the file."""
+    cls = message_classes().TensorProto
+    if tensor.payload is None:
+        return cls.FromString(tensor.inline or b"")
+    if tensor.payload.field:
+        values = bytes_field(cls.DESCRIPTOR.fields_by_name[tensor.payload.field].number, values)
+    proto = cls.FromString(values)
+    proto.data_type = tensor.dtype
+    proto.dims[:] = tensor.dims
+    return proto

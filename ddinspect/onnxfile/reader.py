@@ -30,25 +30,37 @@ def mapped(path: str | os.PathLike[str]) -> Iterator[Buffer]:
         UnreadableInputError: there is no such file, it is not a regular file, or it may not be read.
     """
     name = os.fspath(path)
+    # Only what happens here is about the file: what the caller raises inside the `with` passes through.
     try:
-        # Opening a named pipe waits for a writer, so ask before opening.
-        mode = Path(path).stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise UnreadableInputError(name, "not a regular file", "name a file or a folder")
-        with Path(path).open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                yield b""
-                return
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                if hasattr(view, "madvise") and hasattr(mmap, "MADV_RANDOM"):
-                    # Read-ahead would fetch megabytes of weights round every tag that is looked at.
-                    view.madvise(mmap.MADV_RANDOM)
-                yield view
+        view = _map(Path(path), name)
     except FileNotFoundError:
         raise UnreadableInputError(name, "no such file or folder", "check the spelling") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableInputError(name, f"cannot be read: {reason}") from error
+        raise UnreadableInputError(name, f"cannot be read: {reason}", "check the path and its permissions") from error
+    if view is None:
+        yield b""
+        return
+    with view:
+        yield view
+
+
+def _map(path: Path, name: str) -> mmap.mmap | None:
+    """A file as a map; None if it is empty, since nothing cannot be mapped."""
+    # Opening a named pipe waits for a writer, so ask before opening.
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise UnreadableInputError(name, "a folder, not a file", "name the .onnx file in it")
+    if not stat.S_ISREG(mode):
+        raise UnreadableInputError(name, "not a regular file", "name a file or a folder")
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return None
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if hasattr(view, "madvise") and hasattr(mmap, "MADV_RANDOM"):
+        # Read-ahead would fetch megabytes of weights round every tag that is looked at.
+        view.madvise(mmap.MADV_RANDOM)
+    return view
 
 
 def _parse(name: str, structure: bytes) -> Any:

@@ -9,11 +9,13 @@ levels deep cost forty scopes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
+from ddinspect.onnxfile.calls import all_nodes as all_nodes
+from ddinspect.onnxfile.calls import expanded_sizes
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Function, FunctionKey, Graph, Model, Node, Tensor, ValueInfo
 from ddinspect.onnxfile.shapes import Hints, ScopeTypes, function_types, graph_types
@@ -105,17 +107,17 @@ class _Expander:
     def __init__(self, model: Model, hints: Hints) -> None:
         self.model = model
         self.hints = hints
-        self.order = _callers_first(model)
-        self.callable = frozenset(self.order)
+        self.sizes = expanded_sizes(model)
+        self.callable = frozenset(self.sizes)
         self.scopes: list[Scope] = []
         self.calls: defaultdict[FunctionKey, dict[_Signature, _Calls]] = defaultdict(dict)
         self.notes: list[str] = []
 
     def run(self) -> Expansion:
-        main = graph_types(self.model, self.hints)
+        main = graph_types(self.model, self.hints, self.sizes)
         self.note("", main)
         self.graph(self.model.graph, main, "", kind="main", parent=None, owner=None, times=1)
-        for key in self.order:
+        for key in self.sizes:  # callers first
             for number, (signature, calls) in enumerate(self.calls[key].items(), 1):
                 self.function(self.model.functions[key], signature, calls, number)
         left_out = sorted(set(self.model.functions) - self.callable)
@@ -158,7 +160,7 @@ class _Expander:
 
     def function(self, function: Function, signature: _Signature, calls: _Calls, number: int) -> None:
         path = _function_name(function.key) + (f"#{number}" if number > 1 else "")
-        types = function_types(self.model, function, signature, self.hints)
+        types = function_types(self.model, function, signature, self.hints, self.sizes)
         self.note(path, types)
         scope = Scope(
             index=len(self.scopes),
@@ -210,30 +212,3 @@ class _Expander:
 def _function_name(key: FunctionKey) -> str:
     domain, name, overload = key
     return (f"{domain}::" if domain else "") + name + (f":{overload}" if overload else "")
-
-
-def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Some nodes and all nodes in their bodies."""
-    for node in nodes:
-        yield node
-        for _, body in node.bodies:
-            yield from all_nodes(body.nodes)
-
-
-def _callers_first(model: Model) -> tuple[FunctionKey, ...]:
-    """Local functions, each behind all that call it; those in or behind a circle of calls are left out."""
-    callees = {
-        key: {node.function_key for node in all_nodes(function.nodes)} & model.functions.keys()
-        for key, function in model.functions.items()
-    }
-    callers = dict.fromkeys(callees, 0)
-    for called in callees.values():
-        for key in called:
-            callers[key] += 1
-    ready = [key for key, count in callers.items() if count == 0]
-    for key in ready:  # grows while it is walked
-        for called_key in sorted(callees[key]):
-            callers[called_key] -= 1
-            if callers[called_key] == 0:
-                ready.append(called_key)
-    return tuple(ready)

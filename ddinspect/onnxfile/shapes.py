@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ddinspect.onnxfile.calls import Expanded
 from ddinspect.onnxfile.dispatch import is_dispatch, stated_shape
 from ddinspect.onnxfile.dtypes import BFLOAT16, UNDEFINED
 from ddinspect.onnxfile.inference import NO_TYPES, GraphTypes, InferenceError, infer_function, infer_model
@@ -34,25 +35,33 @@ class ScopeTypes(GraphTypes, frozen=True):
     dropped: str | None = None
 
 
-def graph_types(model: Model, hints: Hints) -> ScopeTypes:
-    """Types in the main graph and the bodies in it."""
+def graph_types(model: Model, hints: Hints, sizes: Expanded) -> ScopeTypes:
+    """Types in the main graph and the bodies in it.
+
+    Args:
+        model: The model.
+        hints: Types that side files record for tensors at DD nodes.
+        sizes: What `expanded_sizes` says of the model.
+    """
     stated = _stated_graph(model.graph, hints)
     if _is_complete(model.graph.nodes, stated):
         return stated
     try:
-        inferred = infer_model(model, stated)
+        inferred = infer_model(model, stated, sizes)
     except InferenceError as error:
         return msgspec.structs.replace(stated, dropped=str(error))
     return _fill(stated, inferred)
 
 
-def function_types(model: Model, function: Function, inputs: tuple[ValueInfo, ...], hints: Hints) -> ScopeTypes:
+def function_types(
+    model: Model, function: Function, inputs: tuple[ValueInfo, ...], hints: Hints, sizes: Expanded
+) -> ScopeTypes:
     """Types in the body of a local function called with inputs of these types, and in the bodies in it."""
     stated = _stated(function.nodes, (*inputs, *function.value_info), hints)
     if _is_complete(function.nodes, stated):
         return stated
     try:
-        inferred = infer_function(model, function, inputs, stated)
+        inferred = infer_function(model, function, inputs, stated, sizes)
     except InferenceError as error:
         return msgspec.structs.replace(stated, dropped=str(error))
     return _fill(stated, inferred)

@@ -131,6 +131,8 @@ class _Message:
 
     Attributes:
         children: Messages to enter.
+        once: Those of them that hold tensors and occur once. If one occurs again, protobuf merges the two, so both are
+            copied whole.
         payloads: Values to leave in the file, with the name of their field.
         keep: Values of up to so many bytes are kept.
         mark: Field that says which value was left out. It is cleared wherever it is not ours.
@@ -138,6 +140,7 @@ class _Message:
 
     def __init__(self, *, payloads: Mapping[int, str] | None = None, keep: int = 0, mark: int = 0) -> None:
         self.children: dict[int, _Message] = {}
+        self.once: frozenset[int] = frozenset()
         self.payloads = payloads or {}
         self.keep = keep
         self.mark = mark
@@ -159,7 +162,9 @@ _FUNCTION = _Message()
 _TRAINING = _Message()
 _MODEL = _Message()
 _SPARSE.children = {1: _TENSOR, 2: _TENSOR}
+_SPARSE.once = frozenset({1, 2})
 _ATTRIBUTE.children = {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE}
+_ATTRIBUTE.once = frozenset({5, 22})
 _NODE.children = {5: _ATTRIBUTE}
 _GRAPH.children = {1: _NODE, 5: _TENSOR, 15: _SPARSE}
 _FUNCTION.children = {7: _NODE, 11: _ATTRIBUTE}
@@ -193,26 +198,38 @@ class _Stripper:
         """The message in `buffer[start:end]` without the values of big tensors."""
         if depth > MAX_DEPTH:
             raise WireError(start, f"messages nested more than {MAX_DEPTH} deep")
+        found = list(fields(self.buffer, start, end))
+        payload = _payload(kind, found)
+        merged = {number for number in kind.once if sum(field[0] == number for field in found) > 1}
         out = bytearray()
         copied = start  # what lies before this offset is in `out`, or left out
-        dropped: Payload | None = None
-        for number, wire, tag, content, stop in fields(self.buffer, start, end):
-            size = stop - content
-            child = kind.children.get(number) if wire == BYTES and size > KEPT_TENSOR else None
-            is_payload = wire == BYTES and number in kind.payloads and size > kind.keep
-            if child is None and not is_payload and number != kind.mark:
+        for number, wire, tag, content, stop in found:
+            is_big = wire == BYTES and stop - content > KEPT_TENSOR
+            child = kind.children.get(number) if is_big and number not in merged else None
+            is_value = payload is not None and number in kind.payloads
+            if child is None and not is_value and number != kind.mark:
                 continue
             out += self.buffer[copied:tag]
             copied = stop
             if child is not None:
                 out += bytes_field(number, self.message(child, content, stop, depth + 1))
-            elif is_payload:
-                dropped = Payload(content, size, kind.payloads[number])
         out += self.buffer[copied:end]
-        if dropped is not None:
+        if payload is not None:
             out += bytes_field(kind.mark, f"{self.mark}{len(self.payloads)}".encode())
-            self.payloads.append(dropped)
+            self.payloads.append(payload)
         return bytes(out)
+
+
+def _payload(kind: _Message, found: list[Field]) -> Payload | None:
+    """Where the values of a message lie, if they are to be left in the file."""
+    values = [field for field in found if field[0] in kind.payloads]
+    if sum(stop - content for _, _, _, content, stop in values) <= kind.keep:
+        return None
+    number, wire, first, content, last = values[0]
+    if len(values) == 1 and wire == BYTES:
+        return Payload(content, last - content, kind.payloads[number])
+    # Strings, numbers that are not packed, a field written twice: the parser will put them together.
+    return Payload(first, values[-1][4] - first, "")
 
 
 def strip(buffer: Buffer, mark: str) -> tuple[bytes, list[Payload]]:
