@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ddinspect.analysis.boundaries import boundaries
 from ddinspect.analysis.casts import casts
-from ddinspect.analysis.dataflow import flow
+from ddinspect.analysis.dataflow import flows
 from ddinspect.analysis.figures import Parts, summarise
 from ddinspect.analysis.fusion import fusion
 from ddinspect.analysis.layout import layout
@@ -31,12 +31,12 @@ def split_model(model: Model, metadata: Mapping[str, Metadata]) -> Split:
     """
     borders = {info.name: info for info in _border_types(metadata)}
     expansion = expand(model, {name: _as_in_graph(info) for name, info in borders.items()})
-    flows = tuple(flow(scope) for scope in expansion.scopes)
+    found = flows(expansion)
     return Split(
         model=model,
         expansion=expansion,
-        flows=flows,
-        roles=roles(expansion, flows),
+        flows=found,
+        roles=roles(expansion, found),
         block_float={name: info for name, info in borders.items() if info.dtype == BFP16},
     )
 

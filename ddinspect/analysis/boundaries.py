@@ -2,8 +2,12 @@
 
 A region is a set of DD nodes connected by tensors that one makes and another reads. A crossing is a tensor and a
 direction: *in* if a DD node reads it and none makes it, *out* if a DD node makes it and a CPU node or the outside of
-the scope reads it. A gap is a connected set of CPU nodes on paths from a DD output to a DD input. Nothing of these
-reaches across scopes: a tensor that a body hands to a DD node outside crosses twice.
+the scope reads it. Initializers do not cross, those handed to a function among them. A gap is a connected set of CPU
+nodes on paths from a DD output to a DD input. Nothing of these reaches across scopes: a tensor that a body hands to a
+DD node outside crosses twice, and one that DD nodes of two scopes read enters once in each.
+
+What a gap would save is the difference between two ways of counting: as things are, and with its nodes on the NPU. A
+call of a local function stands in a gap like any node, and blocks if there is a compute node in the function.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ def boundaries(split: Split, fused: Mapping[tuple[int, int], int | None]) -> Bou
     regions: list[Region] = []
     crossings: list[Crossing] = []
     gaps: list[Gap] = []
+    blocking = _blocking(split)
     for flow in split.flows:
         if not split.dispatched(flow.scope):
             continue
@@ -39,7 +44,7 @@ def boundaries(split: Split, fused: Mapping[tuple[int, int], int | None]) -> Bou
         for members in found:
             regions.append(_region(flow.scope, members, len(regions), fused))
         crossings += (_crossing(split, flow.scope, name, direction) for name, direction in _crossings(split, flow))
-        gaps += (_gap(split, flow, members, found) for members in _gaps(split, flow))
+        gaps += (_gap(split, flow, members, found, blocking) for members in _gaps(split, flow))
     return Boundaries(
         regions=tuple(regions),
         crossings=tuple(crossings),
@@ -107,7 +112,7 @@ def _directions(split: Split, flow: Flow, name: str, npu: set[int]) -> Iterator[
 def _crossing(split: Split, scope: Scope, name: str, direction: _Direction) -> Crossing:
     info = split.type_of(scope, name)
     return Crossing(
-        tensor=scope.qualified(name),
+        tensor=split.tensor_id(scope, name),
         direction=direction,
         scope=scope.path,
         dtype=dtype_name(info.dtype),
@@ -120,8 +125,18 @@ def _crossing(split: Split, scope: Scope, name: str, direction: _Direction) -> C
 def _gaps(split: Split, flow: Flow) -> list[tuple[int, ...]]:
     npu = {node.index for node in split.dispatched(flow.scope)}
     between = _reached(npu, flow.after) & _reached(npu, flow.before)
-    members = {node.index for node in split.left(flow.scope)} & between
-    return _connected(members, lambda index: flow.before(index) | flow.after(index))
+    return _connected(between - npu, lambda index: flow.before(index) | flow.after(index))
+
+
+def _blocking(split: Split) -> set[tuple[int, int]]:
+    """Compute nodes, and calls of functions that hold one, as (scope index, node index)."""
+    found: set[tuple[int, int]] = set()
+    for scope in reversed(split.expansion.scopes):  # a function comes behind what calls it
+        sites = {(scope.index, node.index) for node in scope.nodes}
+        found |= {(scope.index, index) for index, role in enumerate(split.roles[scope.index]) if role == "compute"}
+        if not found.isdisjoint(sites):
+            found.update(scope.calls)
+    return found
 
 
 def _reached(starts: set[int], step: Callable[[int], set[int]]) -> set[int]:
@@ -149,8 +164,14 @@ def _traffic(split: Split, flow: Flow, names: Iterable[str], npu: set[int]) -> _
     return _Traffic(len(crossing), sum(known) if len(known) == len(sizes) else None)
 
 
-def _gap(split: Split, flow: Flow, members: tuple[int, ...], regions: list[tuple[int, ...]]) -> Gap:
-    """A gap, and what would go if its nodes ran on the NPU: the difference between both ways of counting."""
+def _gap(
+    split: Split,
+    flow: Flow,
+    members: tuple[int, ...],
+    regions: list[tuple[int, ...]],
+    blocking: set[tuple[int, int]],
+) -> Gap:
+    """A gap, and what would go if its nodes ran on the NPU."""
     scope = flow.scope
     nodes = [scope.nodes[index] for index in members]
     touched = dict.fromkeys(name for node in nodes for name in (*flow.reads[node.index], *node.outputs) if name)
@@ -163,7 +184,7 @@ def _gap(split: Split, flow: Flow, members: tuple[int, ...], regions: list[tuple
     return Gap(
         scope=scope.path,
         nodes=tuple(scope.qualified(node.id) for node in nodes),
-        blockers=tuple(scope.qualified(n.id) for n in nodes if split.role(scope, n.index) == "compute"),
+        blockers=tuple(scope.qualified(n.id) for n in nodes if (scope.index, n.index) in blocking),
         merges=joined - 1,
         crossings_saved=before.count - after.count,
         bytes_saved=None if unknown else (before.bytes or 0) - (after.bytes or 0),

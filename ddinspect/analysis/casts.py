@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from ddinspect.analysis.split import Split
 from ddinspect.analysis.values import BlockFloatEdge, CastItem, CastPair, Casts
+from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import BFLOAT16, BFP16, UINT8, UNDEFINED, dtype_name
 from ddinspect.onnxfile.model import Node
 from ddinspect.onnxfile.scopes import Expansion, Scope
@@ -14,7 +15,8 @@ from ddinspect.onnxfile.scopes import Expansion, Scope
 _CAST_TYPES: Final = frozenset({"Cast", "CastAvx"})
 
 # Element types as the numbers they hold: (significant bits, lowest and highest power of two) for floats, as IEEE 754
-# and bfloat16 define them; (bits, signed) for integers. Types not listed hold nothing for certain.
+# and bfloat16 define them; (bits, signed) for integers, BOOL (9) being one of one bit. Types not listed hold nothing
+# for certain.
 _FLOATS: Final[dict[int, tuple[int, int, int]]] = {
     1: (24, -149, 127),
     10: (11, -24, 15),
@@ -22,8 +24,8 @@ _FLOATS: Final[dict[int, tuple[int, int, int]]] = {
     16: (8, -133, 127),
 }
 _INTEGERS: Final[dict[int, tuple[int, bool]]] = {
-    2: (8, False), 3: (8, True), 4: (16, False), 5: (16, True), 6: (32, True), 7: (64, True), 12: (32, False),
-    13: (64, False), 21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True),
+    2: (8, False), 3: (8, True), 4: (16, False), 5: (16, True), 6: (32, True), 7: (64, True), 9: (1, False),
+    12: (32, False), 13: (64, False), 21: (4, False), 22: (4, True), 25: (2, False), 26: (2, True),
 }  # fmt: skip
 
 
@@ -97,7 +99,7 @@ def _items(split: Split, scope: Scope) -> Iterator[CastItem]:
             node=scope.qualified(node.id),
             op_type=node.op_type,
             direction="to_bf16" if to_bf16 else "from_bf16",
-            tensor=scope.qualified(tensor),
+            tensor=split.tensor_id(scope, tensor),
             shape=split.type_of(scope, tensor).shape,
             bytes=split.bytes_of(scope, tensor),
             from_dtype=dtype_name(types.source),
@@ -151,7 +153,7 @@ def _block_float(split: Split, scope: Scope) -> Iterator[BlockFloatEdge]:
             continue
         info = split.type_of(scope, name)
         yield BlockFloatEdge(
-            tensor=scope.qualified(name),
+            tensor=split.tensor_id(scope, name),
             shape=info.shape,
             bytes=split.bytes_of(scope, name),
             between=split.between(scope, name, name),
@@ -160,7 +162,10 @@ def _block_float(split: Split, scope: Scope) -> Iterator[BlockFloatEdge]:
 
 
 def _is_between_custom_ops(split: Split, scope: Scope, name: str) -> bool:
-    """Whether an op of a domain of its own makes a tensor and only such ops read it: no standard op sees its bytes."""
+    """Whether a DD node or an op of a domain of its own makes a tensor and only such ops read it.
+
+    No standard op sees its bytes then.
+    """
     flow = split.flows[scope.index]
     maker = flow.maker.get(name)
     ends = [*(() if maker is None else (maker,)), *flow.readers.get(name, ())]
@@ -168,5 +173,5 @@ def _is_between_custom_ops(split: Split, scope: Scope, name: str) -> bool:
         maker is not None
         and len(ends) > 1
         and name not in scope.outputs
-        and all(scope.nodes[index].domain not in ("", "ai.onnx") for index in ends)
+        and all(is_dispatch(scope.nodes[at]) or scope.nodes[at].domain not in ("", "ai.onnx") for at in ends)
     )

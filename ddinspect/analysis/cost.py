@@ -7,8 +7,9 @@ Formulas (one multiply-accumulate is one MAC; no bias, no factor 2, nothing for 
     MatMul, Gemm       prod(output) * K
     fused attention    B * H * M * S * (d_qk + d_v)
 
-M and S are the numbers of query and key tokens, d the size of a head. com.microsoft's Attention projects its input
-first; that MatMul counts too. Operator definitions: ONNX and onnxruntime's ContribOperators.md.
+M and S are the numbers of query and key tokens, those of the past included, d the size of a head, H the number of
+heads of the query. com.microsoft's Attention projects its input first; that MatMul counts too. Operator definitions:
+ONNX and onnxruntime's ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -47,22 +48,28 @@ def node_macs(node: Node, shape_of: ShapeOf) -> int | None:
         return 0
     try:
         return formula(node, shape_of)
-    except (UnknownShapeError, IndexError, ZeroDivisionError):  # a rank or a number of inputs that the op cannot have
+    except (UnknownShapeError, IndexError, ZeroDivisionError):  # a rank, input or attribute that the op cannot have
         return None
 
 
-def attention_macs(query: Dims, key: Dims, value: Dims) -> int:
+def attention_macs(query: Dims, key: Dims, value: Dims, past: int = 0) -> int:
     """MACs of attention: scores (M x S per head) and their product with the values.
 
     Args:
         query: [B, M, H*d] or [B, H, M, d].
         key: [B, S, H*d] or [B, H, S, d].
         value: [B, S, H*d_v] or [B, H, S, d_v].
+        past: Tokens that came before those of the key.
+
+    Raises:
+        UnknownShapeError: the query has its heads apart and the value has not.
     """
-    tokens = key[-2]
-    # H * d_v; with the heads apart, H is the query's, which may have more than key and value (grouped queries).
-    width = query[1] * value[-1] if len(query) == 4 else value[-1]
-    return prod(query) * tokens + query[0] * query[-2] * tokens * width
+    if len(value) < len(query):
+        raise UnknownShapeError
+    tokens = key[-2] + past
+    # With the heads apart, H is the query's, which may have more than key and value (grouped queries).
+    heads = query[1] if len(query) == 4 else value[1] if len(value) == 4 else 1
+    return prod(query) * tokens + query[0] * query[-2] * tokens * heads * value[-1]
 
 
 def _conv(node: Node, shape_of: ShapeOf) -> int:
@@ -80,32 +87,45 @@ def _matmul(node: Node, shape_of: ShapeOf) -> int:
     return prod(static(shape_of(node.outputs[0]))) * static(shape_of(node.inputs[0]))[inner]
 
 
+def _input(node: Node, index: int, shape_of: ShapeOf) -> Dims:
+    return static(shape_of(node.inputs[index]))
+
+
+def _past(node: Node, index: int, shape_of: ShapeOf) -> int:
+    """Tokens of the past, an optional input [..., tokens, size of a head]."""
+    return _input(node, index, shape_of)[-2] if any(node.inputs[index : index + 1]) else 0
+
+
 def _attention(node: Node, shape_of: ShapeOf) -> int:
-    query, key, value = (static(shape_of(name)) for name in node.inputs[:3])
-    return attention_macs(query, key, value)
+    query, key, value = (_input(node, index, shape_of) for index in range(3))
+    heads, value_heads = node.attributes.get("q_num_heads"), node.attributes.get("kv_num_heads")
+    if len(query) == len(value) == 3 and isinstance(heads, int) and isinstance(value_heads, int):
+        value = (*value[:2], value[2] // value_heads * heads)  # grouped queries share a value head
+    return attention_macs(query, key, value, _past(node, 4, shape_of))
 
 
 def _multi_head_attention(node: Node, shape_of: ShapeOf) -> int:
-    names = [*node.inputs, "", ""][:3]
-    query = static(shape_of(names[0]))
+    query = _input(node, 0, shape_of)
+    past = _past(node, 6, shape_of)
     if len(query) == 5:  # packed [B, M, H, 3, d]
         heads = (query[0], query[1], query[2] * query[4])
-        return attention_macs(heads, heads, heads)
-    key = static(shape_of(names[1]))
+        return attention_macs(heads, heads, heads, past)
+    key = _input(node, 1, shape_of)
     if len(key) == 5:  # packed [B, S, H, 2, d]
         packed = (key[0], key[1], key[2] * key[4])
-        return attention_macs(query, packed, packed)
-    return attention_macs(query, key, static(shape_of(names[2])))
+        return attention_macs(query, packed, packed, past)
+    return attention_macs(query, key, _input(node, 2, shape_of), past)
 
 
 def _packed_attention(node: Node, shape_of: ShapeOf) -> int:
-    data, weight = (static(shape_of(name)) for name in node.inputs[:2])
+    data, weight = _input(node, 0, shape_of), _input(node, 1, shape_of)
     stated = node.attributes.get("qkv_hidden_sizes")
     sizes = [size for size in stated if isinstance(size, int)] if isinstance(stated, tuple) else []
     width_q, width_k, width_v = sizes if len(sizes) == 3 else [weight[1] // 3] * 3
     batch, tokens = data[0], data[1]
+    query, key, value = ((batch, tokens, width) for width in (width_q, width_k, width_v))
     projection = prod(data) * (width_q + width_k + width_v)
-    return projection + attention_macs((batch, tokens, width_q), (batch, tokens, width_k), (batch, tokens, width_v))
+    return projection + attention_macs(query, key, value, _past(node, 4, shape_of))
 
 
 def _attention_of_either_domain(node: Node, shape_of: ShapeOf) -> int:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 import msgspec
 
 from ddinspect.onnxfile.model import Graph, Node
-from ddinspect.onnxfile.scopes import Scope
+from ddinspect.onnxfile.scopes import Expansion, Scope
 
 
 class Flow(msgspec.Struct, frozen=True):
     """The edges of one scope. Nodes are named by their index; empty tensor names are no edges.
 
     Attributes:
+        constants: Initializers, and formal inputs that every call of a function gives one or nothing.
         reads: Per node: its inputs, then the outer tensors that its bodies read, each once.
         maker: Tensor -> the node that makes it; the first one where the graph breaks single assignment.
         readers: Tensor -> the nodes that read it, in graph order.
@@ -24,6 +25,7 @@ class Flow(msgspec.Struct, frozen=True):
     """
 
     scope: Scope
+    constants: frozenset[str]
     reads: tuple[tuple[str, ...], ...]
     maker: Mapping[str, int]
     readers: Mapping[str, tuple[int, ...]]
@@ -40,8 +42,37 @@ class Flow(msgspec.Struct, frozen=True):
         return {reader for name in outputs if self.maker.get(name) == index for reader in self.readers.get(name, ())}
 
 
-def flow(scope: Scope) -> Flow:
-    """The edges of one scope."""
+def flows(expansion: Expansion) -> tuple[Flow, ...]:
+    """The edges of every scope of a model, in the order of the scopes."""
+    found: list[Flow] = []
+    for scope in expansion.scopes:  # callers come before the functions they call
+        found.append(_flow(scope, frozenset(scope.initializers) | _constant_formals(expansion, found, scope)))
+    return tuple(found)
+
+
+def holder(expansion: Expansion, found: Sequence[Flow], scope: Scope, name: str) -> Flow | None:
+    """The scope that a tensor stands in, from the one given outward; None if no scope makes or receives it."""
+    at: Scope | None = scope
+    while at is not None:
+        flow = found[at.index]
+        if name in flow.maker or name in flow.constants or name in at.inputs:
+            return flow
+        at = expansion.scopes[at.parent] if at.parent is not None else None
+    return None
+
+
+def _constant_formals(expansion: Expansion, found: Sequence[Flow], scope: Scope) -> set[str]:
+    formals = set(scope.inputs) if scope.kind == "function" else set()
+    for scope_index, node_index in scope.calls:
+        caller = expansion.scopes[scope_index]
+        for formal, actual in zip(scope.inputs, caller.nodes[node_index].inputs, strict=False):
+            flow = holder(expansion, found, caller, actual) if actual else None
+            if actual and (flow is None or actual not in flow.constants):
+                formals.discard(formal)
+    return formals
+
+
+def _flow(scope: Scope, constants: frozenset[str]) -> Flow:
     reads = tuple(_reads(node) for node in scope.nodes)
     maker: dict[str, int] = {}
     readers: defaultdict[str, list[int]] = defaultdict(list)
@@ -51,7 +82,7 @@ def flow(scope: Scope) -> Flow:
         for name in reads[node.index]:
             readers[name].append(node.index)
     order, cyclic = _topological(reads, maker)
-    return Flow(scope, reads, maker, {name: tuple(found) for name, found in readers.items()}, order, cyclic)
+    return Flow(scope, constants, reads, maker, {name: tuple(found) for name, found in readers.items()}, order, cyclic)
 
 
 def _reads(node: Node) -> tuple[str, ...]:

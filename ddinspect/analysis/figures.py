@@ -94,7 +94,11 @@ def summarise(split: Split, parts: Parts) -> tuple[Summary, dict[str, Figure]]:
         "bf16_casts": graph,
         "layout_conversions": graph,
         "compute_left": graph,
-        "compute_left_macs": _sum_figure(compute_macs, _shapeless(parts.nodes), "the shapes at {} are not static"),
+        "compute_left_macs": _sum_figure(
+            compute_macs,
+            _shapeless(node for node in parts.nodes if node.kind == "compute"),
+            "the shapes at {} are not static",
+        ),
     }
     return summary, figures
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from ddinspect.analysis.figures import percent
 from ddinspect.analysis.values import FIGURES, Analysis, Casts, Figure, Fusion, LeftRow, OffloadedRow, Source, Summary
 from ddinspect.artifacts.report_text import ReportText, TextRow
+from ddinspect.artifacts.report_text.values import CUT
 
-_DTYPE: Final = re.compile(r" - ([A-Z0-9]+)\Z")
 _TEXT: Final = Figure(source="text")
 _NOT_IN_TEXT: Final = "a report text does not say"
 
@@ -31,6 +30,8 @@ def analyze_text(text: ReportText, source: Source) -> Analysis:
         "bf16_casts": None if casts is None else casts.to_bf16 + casts.from_bf16,
     }
     reasons = {"bf16_casts": "a cell of a cast is cut"}
+    if fused == left == 0:
+        reasons |= dict.fromkeys(("dd_ratio", "dd_ratio_top_level"), "there is nothing to count")
     return Analysis(
         source=source,
         summary=Summary(
@@ -63,14 +64,16 @@ def analyze_text(text: ReportText, source: Source) -> Analysis:
 
 
 def _casts(rows: tuple[TextRow, ...]) -> Casts | None:
-    """BF16 casts by direction; None where a type is cut off."""
-    counts = {"to_bf16": 0, "from_bf16": 0}
+    """BF16 casts by direction; None where what is cut off may be one."""
+    to_bf16 = from_bf16 = 0
     for row in rows:
-        if row.op_type not in ("Cast", "CastAvx") or not row.inputs or not row.outputs:
+        start, cut, _ = row.op_type.partition(CUT)
+        may_be_cast = row.op_type in ("Cast", "CastAvx") or (cut and "CastAvx".startswith(start))
+        if not may_be_cast or not row.inputs or not row.outputs:
             continue
-        source, target = _DTYPE.search(row.inputs[0]), _DTYPE.search(row.outputs[0])
-        if source is None or target is None:
+        source, target = (side[0].rpartition(" - ")[2] for side in (row.inputs, row.outputs))
+        if cut or CUT in source + target:
             return None
-        if (source[1] == "BFLOAT16") != (target[1] == "BFLOAT16"):
-            counts["to_bf16" if target[1] == "BFLOAT16" else "from_bf16"] += row.count
-    return Casts(**counts)
+        to_bf16 += row.count if source != "BFLOAT16" == target else 0
+        from_bf16 += row.count if source == "BFLOAT16" != target else 0
+    return Casts(to_bf16=to_bf16, from_bf16=from_bf16)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import prod
 from typing import Final
 
-from ddinspect.analysis.cost import Dims, attention_macs
+from ddinspect.analysis.cost import Dims, UnknownShapeError, attention_macs
 from ddinspect.artifacts.metadata import FusedOp, Metadata
+from ddinspect.onnxfile.model import Dim
 
 # Whole blocks in one op, and ops whose second product the metadata does not describe: there is no formula for these.
 _OPAQUE: Final = ("MLP", "Fusion", "GemmGemm", "MatMulNBits")
@@ -31,22 +32,26 @@ def fused_macs(op: FusedOp, metadata: Metadata) -> int | None:
             return _gemm(op)
         if "matmul" in name:
             return _matmul(op, metadata)
-    except (KeyError, ValueError, IndexError):  # a shape that is missing, not static, or of another rank
+    except (KeyError, ValueError, IndexError, UnknownShapeError):  # a shape is missing, not static, or of another rank
         return None
     return 0
 
 
 def _attribute_shape(op: FusedOp, name: str) -> Dims:
     """A shape among the attributes. Raises KeyError if there is none, ValueError if it is not static."""
-    return tuple(int(dim) for dim in op.attrs[name])
+    return _static(tuple(int(dim) for dim in op.attrs[name]))
 
 
 def _tensor_shape(metadata: Metadata, name: str) -> Dims:
-    """The shape of an activation. Raises KeyError, ValueError as above; a symbolic dim is recorded as 0."""
-    shape = metadata.tensors[name].shape
+    """The shape of an activation. Raises KeyError, ValueError as above."""
+    return _static(metadata.tensors[name].shape)
+
+
+def _static(shape: tuple[Dim, ...]) -> Dims:
+    """A shape without symbolic dims, which are recorded as 0. Raises ValueError if there is one."""
     dims = tuple(dim for dim in shape if isinstance(dim, int) and dim > 0)
     if len(dims) != len(shape):
-        raise ValueError(name)
+        raise ValueError(shape)
     return dims
 
 

@@ -71,7 +71,7 @@ def _items(split: Split, scope: Scope) -> Iterator[LayoutItem]:
             op_type=node.op_type,
             how="explicit" if node.op_type == "Transpose" else "reshape-like",
             direction=direction,
-            tensor=scope.qualified(tensor),
+            tensor=split.tensor_id(scope, tensor),
             shape=split.type_of(scope, tensor).shape,
             bytes=split.bytes_of(scope, tensor),
             between=split.between(scope, tensor, node.outputs[0] if node.outputs else ""),

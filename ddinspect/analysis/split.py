@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ddinspect.analysis.dataflow import Flow
+from ddinspect.analysis.dataflow import Flow, holder
 from ddinspect.analysis.values import Kind, Place
 from ddinspect.onnxfile.dtypes import BFP16, nbytes
 from ddinspect.onnxfile.model import Model, Node, ValueInfo
@@ -66,30 +66,22 @@ class Split(msgspec.Struct, frozen=True):
         """Whether the metadata says a tensor is block float."""
         return name in self.block_float and self.block_float[name].dtype == BFP16
 
+    def tensor_id(self, scope: Scope, name: str) -> str:
+        """The name of a tensor as a scope sees it, with the path of the scope that it stands in before it."""
+        flow = holder(self.expansion, self.flows, scope, name)
+        return (flow.scope if flow is not None else scope).qualified(name)
+
     def is_constant(self, scope: Scope, name: str) -> bool:
-        """Whether a tensor is an initializer, of this scope or of one around it."""
-        at: Scope | None = scope
-        while at is not None:
-            if name in at.initializers:
-                return True
-            if name in self.flows[at.index].maker or name in at.inputs:
-                return False
-            at = self.expansion.scopes[at.parent] if at.parent is not None else None
-        return False
+        """Whether a tensor is an initializer, of this scope, of one around it, or handed in by every call."""
+        flow = holder(self.expansion, self.flows, scope, name)
+        return flow is not None and name in flow.constants and name not in flow.maker
 
     def comes_from(self, scope: Scope, name: str) -> Place:
         """What makes a tensor."""
-        at: Scope | None = scope
-        while at is not None:
-            maker = self.flows[at.index].maker.get(name)
-            if maker is not None:
-                return "npu" if self.role(at, maker) == "npu" else "cpu"
-            if name in at.initializers:
-                return "constant"
-            if name in at.inputs:
-                return "input"
-            at = self.expansion.scopes[at.parent] if at.parent is not None else None
-        return "input"
+        flow = holder(self.expansion, self.flows, scope, name)
+        if flow is not None and name in flow.maker:
+            return "npu" if self.role(flow.scope, flow.maker[name]) == "npu" else "cpu"
+        return "constant" if flow is not None and name in flow.constants else "input"
 
     def goes_to(self, scope: Scope, name: str) -> set[Place]:
         """What reads a tensor in its scope, the outside of the scope included."""
