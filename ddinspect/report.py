@@ -15,7 +15,7 @@ from ddinspect.analysis.values import Analysis, Source
 from ddinspect.artifacts.join import join
 from ddinspect.artifacts.locate import Resolved, Target, find_metadata, find_report_text, resolve
 from ddinspect.artifacts.report_text import ReportText, read_report_text
-from ddinspect.errors import UnreadableInputError, UsageError
+from ddinspect.errors import DDInspectError, UnreadableInputError, UsageError
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Model
 from ddinspect.onnxfile.reader import read_model
@@ -78,13 +78,22 @@ def analyze_package(path: PathLike) -> PackageReport:
     Raises:
         UnreadableInputError: as `analyze`, for any of the models.
     """
-    return report_package(resolve(path))
+    report, errors = report_package(resolve(path))
+    if errors:
+        raise errors[0]
+    return report
 
 
-def report_package(resolved: Resolved) -> PackageReport:
-    """Read every target of a folder."""
-    reports = {target.component or target.path: analyze_target(target) for target in resolved.targets}
-    return PackageReport(components=reports)
+def report_package(resolved: Resolved) -> tuple[PackageReport, tuple[DDInspectError, ...]]:
+    """Read every target of a folder. Returns those that can be read, and what is wrong with the others."""
+    reports: dict[str, Report] = {}
+    errors: list[DDInspectError] = []
+    for target in resolved.targets:
+        try:
+            reports[target.component or target.path] = analyze_target(target)
+        except DDInspectError as error:
+            errors.append(error)
+    return PackageReport(components=reports), tuple(errors)
 
 
 def select(resolved: Resolved, components: Sequence[str] = (), resolutions: Sequence[str] = ()) -> Resolved:

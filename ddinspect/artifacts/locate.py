@@ -77,20 +77,31 @@ def find_metadata(model: str | os.PathLike[str], given: Sequence[str | os.PathLi
         UnreadableInputError: something in `given` is missing, holds no metadata or cannot be read.
     """
     if given:
-        return MetadataFound(tuple(metadata for path in given for metadata in _read_given(Path(path))))
-    metadata: list[Metadata] = []
+        parts = [_read_given(Path(path)) for path in given]
+        return MetadataFound(
+            tuple(metadata for part in parts for metadata in part.metadata),
+            tuple(note for part in parts for note in part.notes),
+        )
+    files: list[Path] = []
     notes: list[str] = []
     for folder in _metadata_folders(Path(model)):
         try:
-            files = _metadata_files(folder)
+            files += _metadata_files(folder)
         except OSError as error:
             notes.append(f"{folder}: cannot be listed: {error.strerror or error}")
-            continue
-        for file in files:
-            try:
-                metadata += read_metadata(file)
-            except UnreadableInputError as error:
-                notes.append(str(error))
+    found = _read_files(files)
+    return MetadataFound(found.metadata, (*notes, *found.notes))
+
+
+def _read_files(files: Iterable[Path]) -> MetadataFound:
+    """Read files that a folder happens to hold: what is no metadata is passed over with a note."""
+    metadata: list[Metadata] = []
+    notes: list[str] = []
+    for file in files:
+        try:
+            metadata += read_metadata(file)
+        except UnreadableInputError as error:
+            notes.append(str(error))
     return MetadataFound(tuple(sorted(metadata, key=lambda found: found.combined)), tuple(notes))
 
 
@@ -185,20 +196,19 @@ def _metadata_files(folder: Path) -> list[Path]:
     return sorted(files, key=lambda path: (path.name == COMBINED_NAME, path.name))
 
 
-def _read_given(path: Path) -> list[Metadata]:
+def _read_given(path: Path) -> MetadataFound:
     if not _is(stat.S_ISDIR, path):
-        return list(read_metadata(path))
+        return MetadataFound(read_metadata(path))
     # AMD's runtime takes `dd`, `dd/cache` and `dd/.cache` for the same.
     folders = _existing([*(path / cache for cache in _CACHES), path])
     try:
-        files = [file for folder in folders for file in _metadata_files(folder)]
+        found = _read_files(file for folder in folders for file in _metadata_files(folder))
     except OSError as error:
         raise UnreadableInputError(str(path), f"cannot be listed: {error.strerror or error}") from error
-    if not files:
-        raise UnreadableInputError(
-            str(path), "a folder without metadata", "looked for .json files with `meta` in the name"
-        )
-    return sorted((metadata for file in files for metadata in read_metadata(file)), key=lambda found: found.combined)
+    if not found.metadata:
+        advice = found.notes[0] if found.notes else "looked for .json files with `meta` in the name"
+        raise UnreadableInputError(str(path), "a folder without metadata", advice)
+    return found
 
 
 def _kind_of_file(path: Path) -> TargetKind:

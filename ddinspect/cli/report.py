@@ -9,6 +9,7 @@ import click
 from ddinspect.cli.output import ColorChoice, say, terminal, write_document
 
 if TYPE_CHECKING:
+    from ddinspect.errors import DDInspectError
     from ddinspect.gate.verdict import FailOn
     from ddinspect.report import Document, PackageReport, Report
 
@@ -82,7 +83,7 @@ def report(paths: tuple[str, ...], **options: Any) -> int:
 
 def _run(paths: tuple[str, ...], options: _Options) -> int:
     from ddinspect.artifacts.locate import expand
-    from ddinspect.errors import DDInspectError, UsageError
+    from ddinspect.errors import UsageError
     from ddinspect.render.redact import redact
     from ddinspect.report import Reports
 
@@ -90,20 +91,17 @@ def _run(paths: tuple[str, ...], options: _Options) -> int:
     if len(found) > 1 and (options.meta or options.text):
         raise UsageError("--meta and --text are about one model; name one PATH")
     documents: list[Report | PackageReport] = []
-    whole: Document
     codes = []
     for path in found:
-        try:
-            document = _read(path, options)
-        except DDInspectError as error:
-            if len(found) == 1:
-                raise
+        document, errors = _read(path, options)
+        if len(found) == 1 and document is None:
+            raise errors[0]
+        documents += _parts(document) if document is not None else ()
+        for error in errors:
             say(f"error: {error}")
             codes.append(error.exit_code)
-            continue
-        documents += _parts(document)
     if documents:
-        whole = documents[0] if len(found) == 1 and len(documents) == 1 else Reports(reports=tuple(documents))
+        whole: Document = documents[0] if len(found) == len(documents) == 1 else Reports(reports=tuple(documents))
         if options.redact:
             whole = redact(whole)
         write_document(_render(whole, options), options.output)
@@ -122,22 +120,27 @@ def worst(codes: list[int]) -> int:
     return min(codes, key=(2, 1, 3, 0).index, default=0)
 
 
-def _read(path: str, options: _Options) -> Document:
+def _read(path: str, options: _Options) -> tuple[Document | None, tuple[DDInspectError, ...]]:
+    """What a path stands for, and what of it cannot be read."""
     from ddinspect.artifacts.locate import resolve
     from ddinspect.artifacts.sidefile import read_side_file
-    from ddinspect.errors import UsageError
+    from ddinspect.errors import DDInspectError, UsageError
     from ddinspect.render.json import parse_document
     from ddinspect.report import analyze_target, report_package, select
 
-    resolved = select(resolve(path), options.component, options.resolution)
-    first = resolved.targets[0]
-    if first.kind == "saved":
-        return parse_document(read_side_file(first.path), first.path)
-    if not resolved.package:
-        return analyze_target(first, meta=options.meta, text=options.text)
-    if options.meta or options.text:
-        raise UsageError("--meta and --text are about one model; name one PATH")
-    return report_package(resolved)
+    try:
+        resolved = select(resolve(path), options.component, options.resolution)
+        first = resolved.targets[0]
+        if resolved.package:
+            if options.meta or options.text:
+                raise UsageError("--meta and --text are about one model; name one PATH")
+            package, errors = report_package(resolved)
+            return package if package.components else None, errors
+        if first.kind == "saved":
+            return parse_document(read_side_file(first.path), first.path), ()
+        return analyze_target(first, meta=options.meta, text=options.text), ()
+    except DDInspectError as error:
+        return None, (error,)
 
 
 def _render(document: Document, options: _Options) -> str:

@@ -319,3 +319,12 @@ def test_patterns_are_expanded_unless_they_exist_as_written(tmp_path: Path) -> N
     assert inside("absent.onnx") == ["absent.onnx"]
     with pytest.raises(UnreadableInputError, match="matches this pattern"):
         inside("*.bin")
+
+
+def test_given_folder_may_hold_foreign_files_too(tmp_path: Path) -> None:
+    put_meta(tmp_path, "far/cache/far_meta.json")
+    put(tmp_path, "far/cache/x_ctrl_meta.json", content="{}")
+    found = find_metadata(tmp_path / "replaced.onnx", [tmp_path / "far"])
+    assert [metadata.node for metadata in found.metadata] == ["far"]
+    assert len(found.notes) == 1
+    assert "x_ctrl_meta.json" in found.notes[0]
