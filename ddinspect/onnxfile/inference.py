@@ -1,23 +1,24 @@
 """ONNX shape inference on a weightless graph, past the nodes it has no schema for.
 
 Plain inference stops at a DynamicDispatch node and at CastAvx. So DD outputs are seeded with the shapes their
-attributes state, CastAvx is shown to it as the Cast it is, and domains without an opset import get one.
+attributes state, CastAvx is shown to it as the Cast it is, and domains without an opset import get one. In local
+functions, whose tensors it lets nobody declare, it is shown a Constant of that shape in place of a DD node.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from ddinspect.onnxfile.calls import Expanded
 from ddinspect.onnxfile.convert import opset_imports, value_info
 from ddinspect.onnxfile.dispatch import OP_PREFIX
-from ddinspect.onnxfile.model import Function, Model, ValueInfo
+from ddinspect.onnxfile.model import Dim, Function, FunctionKey, Model, ValueInfo
 from ddinspect.onnxfile.schema import message_classes
 
 Proto = Any
+_TENSOR: Final = 4  # AttributeProto.TENSOR
 _GRAPH: Final = 5  # AttributeProto.GRAPH
 _GRAPHS: Final = 10  # AttributeProto.GRAPHS
 _OPAQUE: Final = "ddinspect.opaque"  # a domain that has no schemas
@@ -42,26 +43,39 @@ class GraphTypes(msgspec.Struct, frozen=True):
     bodies: Mapping[tuple[int, str], GraphTypes]
 
 
+class Callee(msgspec.Struct, frozen=True):
+    """A local function, as far as inference of its callers needs it.
+
+    Attributes:
+        size: Number of its nodes once all calls in it are followed.
+        stated: Types in it that are known whoever calls it.
+    """
+
+    size: int
+    stated: GraphTypes
+
+
+Callees: TypeAlias = Mapping[FunctionKey, Callee]
 NO_TYPES: Final = GraphTypes({}, {})
 
 
-def infer_model(model: Model, stated: GraphTypes, sizes: Expanded) -> GraphTypes:
+def infer_model(model: Model, stated: GraphTypes, callees: Callees) -> GraphTypes:
     """Types of every tensor in the main graph and its bodies.
 
     Args:
         model: The model.
         stated: Types that are known; those of outputs of DD nodes are what inference continues from.
-        sizes: What `expanded_sizes` says of the model.
+        callees: The local functions whose calls come to an end.
 
     Raises:
         InferenceError: inference raised, or gave back another number of nodes.
     """
     proto = message_classes().ModelProto.FromString(model.structure)
-    return _infer(proto, stated, model.opset_imports, sizes)
+    return _infer(proto, stated, model.opset_imports, callees)
 
 
 def infer_function(
-    model: Model, function: Function, inputs: Iterable[ValueInfo], stated: GraphTypes, sizes: Expanded
+    model: Model, function: Function, inputs: Iterable[ValueInfo], stated: GraphTypes, callees: Callees
 ) -> GraphTypes:
     """Types inside the body of a local function that is called with inputs of these types.
 
@@ -70,7 +84,7 @@ def infer_function(
     """
     classes = message_classes()
     whole = classes.ModelProto.FromString(model.structure)
-    body = next(f for f in whole.functions if (f.domain, f.name, f.overload) == function.key)
+    body = next(f for f in whole.functions if _key(f) == function.key)
     proto = classes.ModelProto(ir_version=whole.ir_version, functions=whole.functions)
     proto.graph.name = function.key[1]
     proto.graph.node.extend(body.node)
@@ -79,10 +93,10 @@ def infer_function(
         _declare(proto.graph.input.add(), info)
     for name in function.outputs:
         proto.graph.output.add().name = name
-    return _infer(proto, stated, {**model.opset_imports, **function.opset_imports}, sizes)
+    return _infer(proto, stated, {**model.opset_imports, **function.opset_imports}, callees)
 
 
-def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], sizes: Expanded) -> GraphTypes:
+def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], callees: Callees) -> GraphTypes:
     import onnx
 
     _seed(proto.graph, stated)
@@ -92,8 +106,9 @@ def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], sizes: 
         if any(attribute.ref_attr_name for attribute in node.attribute):
             # The caller's attribute is not at hand here, and inference would go by a default.
             node.domain = _OPAQUE
-    _drop_functions(proto, sizes)
+    _drop_functions(proto, callees)
     for function in proto.functions:
+        _replace_dispatch(function.node, callees[_key(function)].stated)
         _make_known(function, _nodes(function.node), {**imports, **opset_imports(function)})
     try:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
@@ -114,6 +129,38 @@ def _seed(graph: Proto, stated: GraphTypes) -> None:
                 _declare(declared.get(name) or graph.value_info.add(), stated.types[name])
         for label, body in _bodies(node):
             _seed(body, stated.bodies.get((index, label), NO_TYPES))
+
+
+def _replace_dispatch(nodes: Proto, stated: GraphTypes) -> None:
+    """Put Constants without values in the place of DD nodes, for those of their outputs whose shape is static."""
+    shown = []
+    for index, node in enumerate(nodes):
+        for label, body in _bodies(node):
+            _replace_dispatch(body.node, stated.bodies.get((index, label), NO_TYPES))
+        if node.op_type.startswith(OP_PREFIX):
+            shown += [_constant(stated.types[name]) for name in node.output if _is_static(stated.types.get(name))]
+        else:
+            shown.append(node)
+    kept = [type(node).FromString(node.SerializeToString()) for node in shown]
+    del nodes[:]
+    nodes.extend(kept)
+
+
+def _is_static(info: ValueInfo | None) -> bool:
+    return info is not None and info.shape is not None and all(map(_is_number, info.shape))
+
+
+def _is_number(dim: Dim) -> bool:
+    # A side file may state any number.
+    return isinstance(dim, int) and 0 <= dim <= _INT64_MAX
+
+
+def _constant(info: ValueInfo) -> Proto:
+    made = message_classes().NodeProto(op_type="Constant", output=[info.name])
+    attribute = made.attribute.add(name="value", type=_TENSOR)
+    attribute.t.data_type = max(info.dtype, 0)
+    attribute.t.dims.extend(info.shape)
+    return made
 
 
 def _make_known(owner: Proto, nodes: Iterable[Proto], imports: Mapping[str, int]) -> None:
@@ -137,12 +184,17 @@ def _make_known(owner: Proto, nodes: Iterable[Proto], imports: Mapping[str, int]
         owner.opset_import.add(domain=domain, version=imports.get(domain, 1))
 
 
-def _drop_functions(proto: Proto, sizes: Expanded) -> None:
+def _drop_functions(proto: Proto, callees: Callees) -> None:
     """Keep inference from following calls that never end, or that are too many for it: it follows each one anew."""
-    total = sum(sizes.get((node.domain, node.op_type, node.overload), 0) for node in _nodes(proto.graph.node))
-    kept = [f for f in proto.functions if total <= _MOST_NODES and (f.domain, f.name, f.overload) in sizes]
+    called = [(node.domain, node.op_type, node.overload) for node in _nodes(proto.graph.node)]
+    total = sum(callees[key].size for key in called if key in callees)
+    kept = [f for f in proto.functions if total <= _MOST_NODES and _key(f) in callees]
     del proto.functions[:]
     proto.functions.extend(kept)
+
+
+def _key(function: Proto) -> FunctionKey:
+    return (function.domain, function.name, function.overload)
 
 
 def _nodes(nodes: Iterable[Proto]) -> Iterator[Proto]:
@@ -163,11 +215,10 @@ def _declare(proto: Proto, info: ValueInfo) -> None:
         tensor.shape.SetInParent()
         for dim in info.shape:
             entry = tensor.shape.dim.add()
-            if isinstance(dim, int):
-                if dim <= _INT64_MAX:  # a side file may state any number
-                    entry.dim_value = dim
-            elif dim is not None:
+            if isinstance(dim, str):
                 entry.dim_param = dim
+            elif _is_number(dim):
+                entry.dim_value = dim
 
 
 def _bodies(node: Proto) -> list[tuple[str, Proto]]:

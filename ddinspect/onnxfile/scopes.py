@@ -15,10 +15,9 @@ from typing import Literal
 import msgspec
 
 from ddinspect.onnxfile.calls import all_nodes as all_nodes
-from ddinspect.onnxfile.calls import expanded_sizes
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Function, FunctionKey, Graph, Model, Node, Tensor, ValueInfo
-from ddinspect.onnxfile.shapes import Hints, ScopeTypes, function_types, graph_types
+from ddinspect.onnxfile.shapes import Hints, ScopeTypes, callees_of, function_types, graph_types
 
 _Signature = tuple[ValueInfo, ...]
 
@@ -107,17 +106,17 @@ class _Expander:
     def __init__(self, model: Model, hints: Hints) -> None:
         self.model = model
         self.hints = hints
-        self.sizes = expanded_sizes(model)
-        self.callable = frozenset(self.sizes)
+        self.callees = callees_of(model, hints)
+        self.callable = frozenset(self.callees)
         self.scopes: list[Scope] = []
         self.calls: defaultdict[FunctionKey, dict[_Signature, _Calls]] = defaultdict(dict)
         self.notes: list[str] = []
 
     def run(self) -> Expansion:
-        main = graph_types(self.model, self.hints, self.sizes)
+        main = graph_types(self.model, self.hints, self.callees)
         self.note("", main)
         self.graph(self.model.graph, main, "", kind="main", parent=None, owner=None, times=1)
-        for key in self.sizes:  # callers first
+        for key in self.callees:  # callers first
             for number, (signature, calls) in enumerate(self.calls[key].items(), 1):
                 self.function(self.model.functions[key], signature, calls, number)
         left_out = sorted(set(self.model.functions) - self.callable)
@@ -160,7 +159,7 @@ class _Expander:
 
     def function(self, function: Function, signature: _Signature, calls: _Calls, number: int) -> None:
         path = _function_name(function.key) + (f"#{number}" if number > 1 else "")
-        types = function_types(self.model, function, signature, self.hints, self.sizes)
+        types = function_types(self.model, function, signature, self.hints, self.callees)
         self.note(path, types)
         scope = Scope(
             index=len(self.scopes),

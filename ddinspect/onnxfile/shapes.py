@@ -12,10 +12,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ddinspect.onnxfile.calls import Expanded
+from ddinspect.onnxfile.calls import expanded_sizes
 from ddinspect.onnxfile.dispatch import is_dispatch, stated_shape
 from ddinspect.onnxfile.dtypes import BFLOAT16, UNDEFINED
-from ddinspect.onnxfile.inference import NO_TYPES, GraphTypes, InferenceError, infer_function, infer_model
+from ddinspect.onnxfile.inference import (
+    NO_TYPES,
+    Callee,
+    Callees,
+    GraphTypes,
+    InferenceError,
+    infer_function,
+    infer_model,
+)
 from ddinspect.onnxfile.model import Function, Graph, Model, Node, Shape, Tensor, ValueInfo
 
 Hints: TypeAlias = Mapping[str, ValueInfo]
@@ -35,33 +43,41 @@ class ScopeTypes(GraphTypes, frozen=True):
     dropped: str | None = None
 
 
-def graph_types(model: Model, hints: Hints, sizes: Expanded) -> ScopeTypes:
+def callees_of(model: Model, hints: Hints) -> Callees:
+    """The local functions whose calls come to an end, each before those it calls."""
+    return {
+        key: Callee(size, _stated(model.functions[key].nodes, model.functions[key].value_info, hints))
+        for key, size in expanded_sizes(model).items()
+    }
+
+
+def graph_types(model: Model, hints: Hints, callees: Callees) -> ScopeTypes:
     """Types in the main graph and the bodies in it.
 
     Args:
         model: The model.
         hints: Types that side files record for tensors at DD nodes.
-        sizes: What `expanded_sizes` says of the model.
+        callees: The local functions, as `callees_of` gives them.
     """
     stated = _stated_graph(model.graph, hints)
     if _is_complete(model.graph.nodes, stated):
         return stated
     try:
-        inferred = infer_model(model, stated, sizes)
+        inferred = infer_model(model, stated, callees)
     except InferenceError as error:
         return msgspec.structs.replace(stated, dropped=str(error))
     return _fill(stated, inferred)
 
 
 def function_types(
-    model: Model, function: Function, inputs: tuple[ValueInfo, ...], hints: Hints, sizes: Expanded
+    model: Model, function: Function, inputs: tuple[ValueInfo, ...], hints: Hints, callees: Callees
 ) -> ScopeTypes:
     """Types in the body of a local function called with inputs of these types, and in the bodies in it."""
     stated = _stated(function.nodes, (*inputs, *function.value_info), hints)
     if _is_complete(function.nodes, stated):
         return stated
     try:
-        inferred = infer_function(model, function, inputs, stated, sizes)
+        inferred = infer_function(model, function, inputs, stated, callees)
     except InferenceError as error:
         return msgspec.structs.replace(stated, dropped=str(error))
     return _fill(stated, inferred)
