@@ -7,11 +7,14 @@ from typing import Final
 
 from ddinspect.artifacts.report_text import ReportText
 from ddinspect.errors import UsageError
-from ddinspect.rules import boundary, files, graph, offload
+from ddinspect.rules import boundary, files, graph, integers, offload, op_names, structure, text_file
 from ddinspect.rules.finding import SEVERITIES, Finding
 from ddinspect.rules.rule import Context, Hit, Rule
 
-RULES: Final[tuple[Rule, ...]] = (*offload.RULES, *boundary.RULES, *graph.RULES, *files.RULES)
+_MODULES: Final = (offload, op_names, text_file, boundary, integers, graph, structure, files)
+RULES: Final[tuple[Rule, ...]] = tuple(
+    sorted((rule for each in _MODULES for rule in each.RULES), key=lambda rule: rule.id)
+)
 
 
 def check(context: Context) -> tuple[Finding, ...]:
