@@ -218,6 +218,16 @@ def test_names_with_bars_and_wide_characters() -> None:
     assert parse_report_text(text, "r.txt").not_offloaded[0].name == name
 
 
+def test_a_line_whose_writer_counted_a_character_as_wider() -> None:
+    text = printed([("Relu", "x畳y", "[1] - FLOAT", "[1] - FLOAT")], [], FOOTERS, second="Name")
+    assert parse_report_text(text.replace("畳", "a"), "r.txt").not_offloaded[0].name == "xay"
+
+
+def test_a_type_that_is_not_known_yet() -> None:
+    future = row("Add", "[1] - FLOAT9\n[2] - FLOAT", "[1] - FLOAT9")
+    assert parse_report_text(printed([cells(future)], [], FOOTERS), "r.txt").not_offloaded == (future,)
+
+
 COMPARED = "In comparison model:"
 
 
@@ -335,6 +345,15 @@ def test_the_second_table_alone() -> None:
 def test_what_is_no_report_is_refused(text: str, problem: str) -> None:
     with pytest.raises(UnreadableInputError, match=problem):
         parse_report_text(text, "r.txt")
+
+
+def test_tables_that_do_not_belong_together_are_refused() -> None:
+    first, title, second = vae().partition("                      DynamicDispatch Offload - offloaded")
+    with pytest.raises(UnreadableInputError, match="one table has counts and the other has names"):
+        parse_report_text(first + title + second.replace("Count", "Name "), "r.txt")
+    both = printed([], [], [*FOOTERS, FOOTERS[0]])
+    with pytest.raises(UnreadableInputError, match="one table holds the sums of both"):
+        parse_report_text(both[both.index("DynamicDispatch Offload - offloaded") :], "r.txt")
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -54,7 +54,6 @@ def write_report_text(report: ReportText, width: int = 79) -> str:
     console = Console(
         file=out,
         width=width,
-        height=25,
         color_system=None,
         force_terminal=False,
         force_jupyter=False,
