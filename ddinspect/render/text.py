@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from ddinspect.analysis.values import LeftRow, OffloadedRow
 from ddinspect.artifacts.report_text import ReportText, TextRow, write_report_text
 from ddinspect.errors import UsageError
 from ddinspect.report import Report
+
+
+# A function in a function in a function ...: a few nodes may stand for more rows than fit in memory.
+_MOST_ROWS: Final = 1_000_000
 
 
 def render_text(report: Report, width: int = 79, by_name: bool = False) -> str:
@@ -55,6 +60,8 @@ def _rows(rows: Iterable[LeftRow | OffloadedRow]) -> tuple[TextRow, ...]:
 
 def _rows_by_name(report: Report) -> tuple[tuple[TextRow, ...], tuple[TextRow, ...]]:
     dd_nodes = report.fusion.dd_nodes if report.fusion else ()
+    if report.summary.not_offloaded + report.summary.dd_nodes > _MOST_ROWS:
+        raise UsageError(f"{report.source.path}: has too many nodes to list by name; leave out the listing by name")
     # A node in a function body stands once per call, so that the rows add up to the sum.
     left, offloaded = (
         _in_order(

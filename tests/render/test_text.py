@@ -109,3 +109,10 @@ def test_a_bare_text_comes_back() -> None:
     assert parse_report_text(render_text(report), "r.txt") == text
     with pytest.raises(UsageError, match="names of its nodes are not known"):
         render_text(report, by_name=True)
+
+
+def test_more_rows_than_memory_holds_are_refused() -> None:
+    summary = msgspec.structs.replace(REPORT.summary, not_offloaded=2**40)
+    report = msgspec.structs.replace(REPORT, summary=summary, nodes=(left_node("n", "Add", X, times=2**40),))
+    with pytest.raises(UsageError, match="too many nodes to list by name"):
+        render_text(report, by_name=True)
