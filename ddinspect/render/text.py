@@ -10,7 +10,6 @@ from ddinspect.artifacts.report_text import ReportText, TextRow, write_report_te
 from ddinspect.errors import UsageError
 from ddinspect.report import Report
 
-
 # A function in a function in a function ...: a few nodes may stand for more rows than fit in memory.
 _MOST_ROWS: Final = 1_000_000
 
