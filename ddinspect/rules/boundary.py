@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ddinspect.analysis.dataflow import Flow
 from ddinspect.analysis.values import Gap
@@ -20,10 +20,17 @@ class _Site(NamedTuple):
     node: Node
 
 
-def _sites(context: Context) -> dict[str, _Site]:
-    """Every node by the id that the analysis gives it."""
-    flows = distinct(context.split.flows)
-    return {flow.scope.qualified(node.id): _Site(flow, node) for flow in flows for node in flow.scope.nodes}
+_Sites: TypeAlias = Mapping[str, _Site | None]
+
+
+def _sites(context: Context) -> _Sites:
+    """Every node by the id that the analysis gives it; None where a name looks like the path to another node."""
+    found: dict[str, _Site | None] = {}
+    for flow in distinct(context.split.flows):
+        for node in flow.scope.nodes:
+            name = flow.scope.qualified(node.id)
+            found[name] = None if name in found else _Site(flow, node)
+    return found
 
 
 def _cancelling_casts(context: Context) -> Iterator[Hit]:
@@ -66,10 +73,13 @@ def _blocked_transposes(context: Context) -> Iterator[Hit]:
             yield Hit(f"{ends} would undo each other but for {_with_types(sites, pair.blockers)}", pair.first)
 
 
-def _joined(context: Context, sites: Mapping[str, _Site], first: str, second: str) -> str:
+def _joined(context: Context, sites: _Sites, first: str, second: str) -> str:
     """What a pair stands between, and what its removal would save if it is all that stands there."""
-    flow, node = sites[first]
-    source, result = node.inputs[0], sites[second].node.outputs[0]
+    start, end = sites[first], sites[second]
+    if start is None or end is None:
+        return ""
+    flow = start.flow
+    source, result = start.node.inputs[0], end.node.outputs[0]
     maker = flow.maker.get(source)
     before = quoted(source) if maker is None else quoted(flow.scope.nodes[maker].id)
     after = [quoted(flow.scope.nodes[reader].id) for reader in flow.readers.get(result, ())]
@@ -110,8 +120,9 @@ def _compute_island(context: Context) -> Iterator[Hit]:
         yield Hit(f"compute on the CPU {keeps}: {_with_types(sites, gap.blockers)}; {gain}", gap.blockers[0])
 
 
-def _with_types(sites: Mapping[str, _Site], ids: tuple[str, ...]) -> str:
-    return listed(f"{quoted(name)} ({quoted(sites[name].node.op_type)})" for name in ids)
+def _with_types(sites: _Sites, ids: tuple[str, ...]) -> str:
+    found = ((name, sites[name]) for name in ids)
+    return listed(quoted(name) + (f" ({quoted(site.node.op_type)})" if site else "") for name, site in found)
 
 
 def _many_regions(context: Context) -> Iterator[Hit]:

@@ -53,7 +53,7 @@ def _integer_through_bf16(context: Context) -> Iterator[Hit]:
             if found is not None:
                 readers = (flow.scope.nodes[index] for index in flow.readers.get(node.outputs[0], ()))
                 dd_nodes = [quoted(reader.id) for reader in readers if is_dispatch(reader)]
-                target = f" on its way to DD node {listed(dd_nodes)}" if dd_nodes else ""
+                target = f" on their way to DD node {listed(dd_nodes)}" if dd_nodes else ""
                 what = f"{quoted(found.name)} ({dtype_name(found.dtype)})"
                 if found.name != found.graph_input:
                     what += f", which depend on input {quoted(found.graph_input)},"
