@@ -37,6 +37,8 @@ def read_tensor(model_path: str | os.PathLike[str], tensor: Tensor) -> npt.NDArr
             values = buffer[tensor.payload.offset : tensor.payload.offset + tensor.payload.size]
     try:
         array: npt.NDArray[Any] = numpy_helper.to_array(_tensor_proto(tensor, values))
+        if array.shape != tensor.dims:  # numpy works out a dim of -1
+            raise ValueError(array.shape)
     except Exception as error:  # protobuf and numpy raise classes of their own for values that do not fit
         problem = f"`{tensor.name}` does not hold {dtype_name(tensor.dtype)} values of shape {list(tensor.dims)}"
         raise UnreadableInputError(name, problem, "export or download the model again") from error

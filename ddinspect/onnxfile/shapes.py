@@ -97,7 +97,7 @@ def _merge_shapes(first: Shape, second: Shape) -> Shape:
 
 
 def _tensor_type(tensor: Tensor, name: str) -> ValueInfo:
-    return ValueInfo(name, tensor.dtype, tensor.dims)
+    return ValueInfo(name, tensor.dtype, tuple(dim if dim >= 0 else None for dim in tensor.dims))
 
 
 def _stated_graph(graph: Graph, hints: Hints) -> ScopeTypes:
