@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ddinspect.analysis import signature
 from ddinspect.artifacts.printable import printable
+from ddinspect.rules import wording
 
 if TYPE_CHECKING:
     from ddinspect.onnxfile.model import Shape
@@ -39,13 +41,8 @@ def macs(value: int | None) -> str:
 
 
 def size(value: int | None) -> str:
-    """Bytes with a binary prefix: `1.5 MiB`; below 1 KiB the number itself: `512 B`."""
-    if value is None:
-        return NOT_AVAILABLE
-    if abs(value) < 1024:
-        return f"{value} B"
-    scaled, unit = _scaled(value, 1024, 1023.95, ("KiB", "MiB", "GiB", "TiB", "PiB"))
-    return f"{scaled:,.1f} {unit}"
+    """Bytes as findings count them, with a decimal prefix: `1.6 MB`."""
+    return NOT_AVAILABLE if value is None else wording.size(value)
 
 
 def _scaled(value: int, base: int, limit: float, units: tuple[str, ...]) -> tuple[float, str]:
@@ -64,7 +61,5 @@ def counted(number: int | None, noun: str) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as `[1,64,64,4]`; a symbol stands as it is, `?` for a dim or a rank that is not known."""
-    if shape is None:
-        return "?"
-    return "[" + ",".join("?" if dim is None else printable(str(dim)) for dim in shape) + "]"
+    """A shape as in the signatures of a report: `[1,64,64,4]`, with control characters in symbols made visible."""
+    return printable(signature.shape_text(shape))

@@ -27,25 +27,25 @@ vae_decoder/dd/replaced.onnx
   metadata  vae_decoder/dd/cache/NhwcConv_0-post_quant_convConv_meta.json
 
 Figures
-  Figure             Value  Source  Meaning
-  ---------------  -------  ------  --------------------------------------------
-  dd_ratio           95.7%  meta    fused / (fused + left): AMD's figure
-  fused                 89  meta    fused ops inside 1 DD node
-  left                   4          nodes left on the CPU
-    boundary             4          casts and layout changes at the NPU's border
-    shape                0          depend on no input value, so cost little
-    compute              0          real work on the CPU: fix these first
-    compute MACs         0          multiply-accumulates of these
-  mac_coverage      100.0%          multiply-accumulates done on the NPU
-  source_coverage      n/a          nodes of the original offloaded; not known:
-                                    no original graph
-  weight_coverage      n/a          parameter bytes offloaded; not known: no
-                                    original graph
-  regions                1          groups of DD nodes; fewer is better
-  crossings              2          tensors that enter or leave the NPU
-  crossing_bytes   1.5 MiB          bytes they move per inference
-  bf16_casts             2          casts: 1 to, 1 from BFLOAT16
-  layout                 2          NCHW/NHWC changes: 1 to NHWC, 1 to NCHW
+  Figure            Value  Source  Meaning
+  ---------------  ------  ------  ---------------------------------------------
+  dd_ratio          95.7%  meta    fused / (fused + left): AMD's figure
+  fused                89  meta    fused ops inside 1 DD node
+  left                  4          nodes left on the CPU
+    boundary            4          casts and layout changes at the NPU's border
+    shape               0          depend on no input value, so cost little
+    compute             0          real work on the CPU: fix these first
+    compute MACs        0          multiply-accumulates of these
+  mac_coverage     100.0%          multiply-accumulates done on the NPU
+  source_coverage     n/a          nodes of the original offloaded; not known:
+                                   no original graph
+  weight_coverage     n/a          parameter bytes offloaded; not known: no
+                                   original graph
+  regions               1          groups of DD nodes; fewer is better
+  crossings             2          tensors that enter or leave the NPU
+  crossing_bytes   1.6 MB          bytes they move per inference
+  bf16_casts            2          casts: 1 to, 1 from BFLOAT16
+  layout                2          NCHW/NHWC changes: 1 to NHWC, 1 to NCHW
 
 Boundary nodes left on CPU: 4 nodes
   BF16 casts and layout changes.
@@ -58,9 +58,9 @@ Boundary nodes left on CPU: 4 nodes
 
 BF16 casts: 1 to, 1 from BFLOAT16
   Shape, bytes and tensor are those of the BFLOAT16 side.
-  Types              Shape           Bytes  Between     Node       Tensor
-  -----------------  -----------  --------  ----------  ---------  -----------
-  FLOAT -> BFLOAT16  [1,64,64,4]  32.0 KiB  cpu -> npu  CastAvx_0  latent_bf16
+  Types              Shape          Bytes  Between     Node       Tensor
+  -----------------  -----------  -------  ----------  ---------  -----------
+  FLOAT -> BFLOAT16  [1,64,64,4]  32.8 kB  cpu -> npu  CastAvx_0  latent_bf16
 
 Layout conversions: 1 to NHWC, 1 to NCHW
   Shape, bytes and tensor are those of the input.
@@ -70,11 +70,11 @@ Layout conversions: 1 to NHWC, 1 to NCHW
     node    Transpose_0
     tensor  latent
 
-Crossings: 2, 1.5 MiB
+Crossings: 2, 1.6 MB
   Tensors that enter or leave the NPU.
-  Direction   Type      Shape           Bytes  Tensor
-  ----------  --------  -----------  --------  -----------
-  CPU -> NPU  BFLOAT16  [1,64,64,4]  32.0 KiB  latent_bf16
+  Direction   Type      Shape          Bytes  Tensor
+  ----------  --------  -----------  -------  -----------
+  CPU -> NPU  BFLOAT16  [1,64,64,4]  32.8 kB  latent_bf16
 
 Offloaded: 1 DD node
   By type and signature.
@@ -95,9 +95,9 @@ Fused ops by type: 89
 DD nodes: 1
   In, out, scratch and const are bytes of device memory that the metadata
   claims.
-  Fused    MACs        In      Out    Scratch   Const  Model type
-  -----  ------  --------  -------  ---------  ------  ----------------
-     89  1.26 T  32.0 KiB  1.5 MiB  512.0 MiB  1000 B  SD15_VAE_DECODER
+  Fused    MACs       In     Out   Scratch   Const  Model type
+  -----  ------  -------  ------  --------  ------  ----------------
+     89  1.26 T  32.8 kB  1.6 MB  536.9 MB  1.0 kB  SD15_VAE_DECODER
     dd node    NhwcConv_0-post_quant_convConv
     fused ops  SDConv 36, SDGroupNorm 30
 

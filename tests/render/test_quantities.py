@@ -29,8 +29,8 @@ def test_macs(value: int | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1605632, "1.5 MiB"), (2**20 - 1, "1.0 MiB"),
-        (-1572864, "-1.5 MiB"), (None, "n/a"),
+        (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1605632, "1.6 MB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
+        (-1572864, "-1.6 MB"), (None, "n/a"),
     ],
 )  # fmt: skip
 def test_size(value: int | None, text: str) -> None:
@@ -43,6 +43,6 @@ def test_counted() -> None:
 
 def test_shape_text() -> None:
     assert shape_text((1, "batch", None, 0)) == "[1,batch,?,0]"
-    assert shape_text(()) == "[]"
-    assert shape_text(None) == "?"
+    assert shape_text(()) == "[1]"
+    assert shape_text(None) == "[*]"
     assert shape_text(("a\nb",)) == r"[a\nb]"
