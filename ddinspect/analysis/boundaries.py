@@ -13,7 +13,7 @@ call of a local function stands in a gap like any node, and blocks if there is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -38,19 +38,39 @@ def boundaries(split: Split, fused: Mapping[tuple[int, int], int | None]) -> Bou
     gaps: list[Gap] = []
     blocking = _blocking(split)
     for flow in split.flows:
-        if not split.dispatched(flow.scope):
-            continue
-        found = _regions(split, flow)
-        for members in found:
+        npu = _Npu.of(split, flow)
+        for members in npu.regions:
             regions.append(_region(flow.scope, members, len(regions), fused))
-        crossings += (_crossing(split, flow.scope, name, direction) for name, direction in _crossings(split, flow))
-        gaps += (_gap(split, flow, members, found, blocking) for members in _gaps(split, flow))
+        crossings += (_crossing(split, flow.scope, name, direction) for name, direction in _crossings(split, npu))
+        gaps += (_gap(split, npu, members, blocking) for members in _gaps(npu))
     return Boundaries(
         regions=tuple(regions),
         crossings=tuple(crossings),
         islands=tuple(gap for gap in gaps if gap.blockers),
         gaps=tuple(gap for gap in gaps if not gap.blockers),
     )
+
+
+class _Npu(NamedTuple):
+    """The DD nodes of one scope.
+
+    Attributes:
+        nodes: Their indexes.
+        regions: The same, by region, in graph order.
+        region_of: DD node -> its place in `regions`.
+    """
+
+    flow: Flow
+    nodes: frozenset[int]
+    regions: list[tuple[int, ...]]
+    region_of: Mapping[int, int]
+
+    @classmethod
+    def of(cls, split: Split, flow: Flow) -> _Npu:
+        nodes = frozenset(node.index for node in split.dispatched(flow.scope))
+        regions = _connected(nodes, lambda index: flow.before(index) | flow.after(index))
+        region_of = {index: number for number, members in enumerate(regions) for index in members}
+        return cls(flow, nodes, regions, region_of)
 
 
 def _connected(members: Iterable[int], neighbours: Callable[[int], Iterable[int]]) -> list[tuple[int, ...]]:
@@ -71,11 +91,6 @@ def _connected(members: Iterable[int], neighbours: Callable[[int], Iterable[int]
     return groups
 
 
-def _regions(split: Split, flow: Flow) -> list[tuple[int, ...]]:
-    dispatched = [node.index for node in split.dispatched(flow.scope)]
-    return _connected(dispatched, lambda index: flow.before(index) | flow.after(index))
-
-
 def _region(scope: Scope, members: tuple[int, ...], index: int, fused: Mapping[tuple[int, int], int | None]) -> Region:
     counts = [fused[scope.index, member] for member in members]
     known = [count for count in counts if count is not None]
@@ -88,18 +103,15 @@ def _region(scope: Scope, members: tuple[int, ...], index: int, fused: Mapping[t
     )
 
 
-def _crossings(split: Split, flow: Flow) -> Iterator[tuple[str, _Direction]]:
+def _crossings(split: Split, npu: _Npu) -> Iterator[tuple[str, _Direction]]:
     """Tensors that enter or leave the NPU in one scope, in graph order."""
-    npu = {node.index for node in split.dispatched(flow.scope)}
-    names = dict.fromkeys(
-        name for index in sorted(npu) for name in (*flow.scope.nodes[index].inputs, *flow.scope.nodes[index].outputs)
-    )
-    for name in filter(None, names):
-        for direction in _directions(split, flow, name, npu):
+    nodes = [npu.flow.scope.nodes[index] for index in sorted(npu.nodes)]
+    for name in dict.fromkeys(name for node in nodes for name in (*node.inputs, *node.outputs) if name):
+        for direction in _directions(split, npu.flow, name, npu.nodes):
             yield name, direction
 
 
-def _directions(split: Split, flow: Flow, name: str, npu: set[int]) -> Iterator[_Direction]:
+def _directions(split: Split, flow: Flow, name: str, npu: frozenset[int]) -> Iterator[_Direction]:
     """The directions in which a tensor crosses if the nodes `npu` run on the NPU."""
     readers = flow.readers.get(name, ())
     if flow.maker.get(name) in npu:
@@ -122,10 +134,10 @@ def _crossing(split: Split, scope: Scope, name: str, direction: _Direction) -> C
     )
 
 
-def _gaps(split: Split, flow: Flow) -> list[tuple[int, ...]]:
-    npu = {node.index for node in split.dispatched(flow.scope)}
-    between = _reached(npu, flow.after) & _reached(npu, flow.before)
-    return _connected(between - npu, lambda index: flow.before(index) | flow.after(index))
+def _gaps(npu: _Npu) -> list[tuple[int, ...]]:
+    flow = npu.flow
+    between = _reached(npu.nodes, flow.after) & _reached(npu.nodes, flow.before)
+    return _connected(between - npu.nodes, lambda index: flow.before(index) | flow.after(index))
 
 
 def _blocking(split: Split) -> set[tuple[int, int]]:
@@ -139,7 +151,7 @@ def _blocking(split: Split) -> set[tuple[int, int]]:
     return found
 
 
-def _reached(starts: set[int], step: Callable[[int], set[int]]) -> set[int]:
+def _reached(starts: frozenset[int], step: Callable[[int], set[int]]) -> set[int]:
     """Nodes that can be reached from `starts` by at least one step."""
     found: set[int] = set()
     frontier = list(starts)
@@ -157,35 +169,28 @@ class _Traffic(msgspec.Struct, frozen=True):
     bytes: int | None
 
 
-def _traffic(split: Split, flow: Flow, names: Iterable[str], npu: set[int]) -> _Traffic:
+def _traffic(split: Split, flow: Flow, names: Iterable[str], npu: frozenset[int]) -> _Traffic:
     crossing = [name for name in names for _ in _directions(split, flow, name, npu)]
     sizes = [split.bytes_of(flow.scope, name) for name in crossing]
     known = [size for size in sizes if size is not None]
     return _Traffic(len(crossing), sum(known) if len(known) == len(sizes) else None)
 
 
-def _gap(
-    split: Split,
-    flow: Flow,
-    members: tuple[int, ...],
-    regions: list[tuple[int, ...]],
-    blocking: set[tuple[int, int]],
-) -> Gap:
+def _gap(split: Split, npu: _Npu, members: tuple[int, ...], blocking: set[tuple[int, int]]) -> Gap:
     """A gap, and what would go if its nodes ran on the NPU."""
-    scope = flow.scope
+    flow, scope = npu.flow, npu.flow.scope
     nodes = [scope.nodes[index] for index in members]
     touched = dict.fromkeys(name for node in nodes for name in (*flow.reads[node.index], *node.outputs) if name)
-    npu = {node.index for node in split.dispatched(scope)}
-    before = _traffic(split, flow, touched, npu)
-    after = _traffic(split, flow, touched, npu | set(members))
+    before = _traffic(split, flow, touched, npu.nodes)
+    after = _traffic(split, flow, touched, npu.nodes.union(members))
     neighbours = {near for index in members for near in flow.before(index) | flow.after(index)}
-    joined = sum(1 for region in regions if not neighbours.isdisjoint(region))
+    joined = {npu.region_of[near] for near in neighbours & npu.nodes}
     unknown = before.bytes is None or after.bytes is None
     return Gap(
         scope=scope.path,
         nodes=tuple(scope.qualified(node.id) for node in nodes),
         blockers=tuple(scope.qualified(n.id) for n in nodes if (scope.index, n.index) in blocking),
-        merges=joined - 1,
+        merges=len(joined) - 1,
         crossings_saved=before.count - after.count,
         bytes_saved=None if unknown else (before.bytes or 0) - (after.bytes or 0),
         times=scope.times,
