@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ddinspect.errors import UnreadableInputError
 from ddinspect.onnxfile.dtypes import dtype_name
 from ddinspect.onnxfile.model import Tensor
-from ddinspect.onnxfile.reader import mapped
 from ddinspect.onnxfile.schema import message_classes
+from ddinspect.onnxfile.view import opened
 from ddinspect.onnxfile.wire import bytes_field
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read_tensor(model_path: str | os.PathLike[str], tensor: Tensor) -> npt.NDArr
 
     values = b""
     if tensor.payload is not None:
-        with mapped(model_path) as buffer:
+        with opened(model_path) as buffer:
             values = buffer[tensor.payload.offset : tensor.payload.offset + tensor.payload.size]
     try:
         array: npt.NDArray[Any] = numpy_helper.to_array(_tensor_proto(tensor, values))

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import secrets
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from ddinspect.errors import UnreadableInputError
@@ -16,51 +11,11 @@ from ddinspect.onnxfile.convert import model_from_proto
 from ddinspect.onnxfile.model import Model
 from ddinspect.onnxfile.schema import message_classes
 from ddinspect.onnxfile.sniff import looks_like_text, sniff
-from ddinspect.onnxfile.wire import Buffer, WireError, strip
+from ddinspect.onnxfile.view import opened
+from ddinspect.onnxfile.wire import WireError, strip
 
 _HEAD: Final = 1024
 _DOWNLOAD_AGAIN: Final = "the file is cut or no ONNX model: export or download it again"
-
-
-@contextmanager
-def mapped(path: str | os.PathLike[str]) -> Iterator[Buffer]:
-    """The bytes of a regular file, mapped rather than read.
-
-    Raises:
-        UnreadableInputError: there is no such file, it is not a regular file, or it may not be read.
-    """
-    name = os.fspath(path)
-    # Only what happens here is about the file: what the caller raises inside the `with` passes through.
-    try:
-        view = _map(Path(path), name)
-    except FileNotFoundError:
-        raise UnreadableInputError(name, "no such file or folder", "check the spelling") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableInputError(name, f"cannot be read: {reason}", "check the path and its permissions") from error
-    if view is None:
-        yield b""
-        return
-    with view:
-        yield view
-
-
-def _map(path: Path, name: str) -> mmap.mmap | None:
-    """A file as a map; None if it is empty, since nothing cannot be mapped."""
-    # Opening a named pipe waits for a writer, so ask before opening.
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise UnreadableInputError(name, "a folder, not a file", "name the .onnx file in it")
-    if not stat.S_ISREG(mode):
-        raise UnreadableInputError(name, "not a regular file", "name a file or a folder")
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return None
-        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    if hasattr(view, "madvise") and hasattr(mmap, "MADV_RANDOM"):
-        # Read-ahead would fetch megabytes of weights round every tag that is looked at.
-        view.madvise(mmap.MADV_RANDOM)
-    return view
 
 
 def _parse(name: str, structure: bytes) -> Any:
@@ -76,8 +31,7 @@ def _parse(name: str, structure: bytes) -> Any:
 def read_model(path: str | os.PathLike[str]) -> Model:
     """Read an ONNX file without its weights.
 
-    The file is mapped; values of more than 1 kB stay where they are and are recorded by offset and size. External data
-    is never opened.
+    Values of more than 1 kB stay in the file and are recorded by offset and size. External data is never opened.
 
     Raises:
         UnreadableInputError: the file cannot be read or holds no ONNX graph. The message says which, at what byte, and
@@ -85,8 +39,8 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     mark = secrets.token_hex(16)
-    with mapped(path) as buffer:
-        head, size = bytes(buffer[:_HEAD]), len(buffer)
+    with opened(path) as buffer:
+        head, size = buffer[:_HEAD], len(buffer)
         verdict = sniff(head)
         if verdict is not None:
             raise UnreadableInputError(name, verdict.problem, verdict.advice)

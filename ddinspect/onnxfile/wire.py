@@ -16,7 +16,7 @@ from ddinspect.onnxfile.model import Payload
 
 
 class Buffer(Protocol):
-    """What a `bytes` and an `mmap` have in common."""
+    """What `bytes` and a `FileView` have in common."""
 
     def __len__(self) -> int: ...
     @overload

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ddinspect.errors import UnreadableInputError
-from ddinspect.onnxfile.reader import mapped, read_model
+from ddinspect.onnxfile.reader import read_model
 from ddinspect.onnxfile.wire import bytes_field
 from fixtures.small_graphs import write
 from fixtures.small_graphs.base import small
@@ -166,30 +166,8 @@ def test_a_file_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("ddinspect.onnxfile.view.FileIO", refuse)
     assert refusal(path) == "cannot be read: Permission denied"
-
-
-def test_madvise_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows has none."""
-    monkeypatch.delattr("mmap.MADV_RANDOM", raising=False)
-    assert len(read_model(write("sound", tmp_path)).graph.nodes) == 5
-
-
-@pytest.mark.parametrize("raised", [ValueError("mine"), FileNotFoundError("mine"), OSError("mine")])
-def test_mapped_leaves_errors_of_its_user_alone(raised: Exception, tmp_path: Path) -> None:
-    for content in (b"", b"content"):
-        with pytest.raises(type(raised), match="mine"), mapped(file(tmp_path, content)):
-            raise raised
-
-
-def test_mapped_gives_the_bytes_and_lets_go_of_the_file(tmp_path: Path) -> None:
-    path = file(tmp_path, b"content")
-    with mapped(path) as view:
-        assert (len(view), view[0], view[1:3]) == (7, ord("c"), b"on")
-    path.unlink()  # Windows refuses this while a map is open
-    with mapped(file(tmp_path, b"")) as view:
-        assert len(view) == 0
 
 
 def test_external_data_is_not_opened(tmp_path: Path) -> None:

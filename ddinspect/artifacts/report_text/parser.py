@@ -38,7 +38,7 @@ from ddinspect.artifacts.report_text.values import (
 )
 from ddinspect.errors import UnreadableInputError
 from ddinspect.onnxfile.dtypes import NAMES
-from ddinspect.onnxfile.reader import mapped
+from ddinspect.onnxfile.view import opened
 
 _LIMIT: Final = 64 * 2**20
 _PRINT_AGAIN: Final = "print the report again (`onnx_utils report dd_offload`)"
@@ -64,8 +64,8 @@ def read_report_text(path: str | os.PathLike[str]) -> ReportText:
     Raises:
         UnreadableInputError: as `parse_report_text`, or the file cannot be read.
     """
-    with mapped(path) as buffer:
-        data = bytes(buffer[: _LIMIT + 1])
+    with opened(path) as buffer:
+        data = buffer[: _LIMIT + 1]
     if len(data) > _LIMIT:
         raise UnreadableInputError(os.fspath(path), "too large for a report text (over 64 MiB)", _PRINT_AGAIN)
     return parse_report_text(decode_text(data), os.fspath(path))
