@@ -47,9 +47,11 @@ class FileView:
         return self._window[key - self._start]
 
     def _bytes(self, start: int, stop: int) -> bytes:
+        if stop <= start:
+            return b""
         if stop - start > _WINDOW:
             return self._read(start, stop - start)
-        if not self._start <= start <= stop <= self._start + len(self._window):
+        if not self._start <= start < stop <= self._start + len(self._window):
             self._move(start)
         return self._window[start - self._start : stop - self._start]
 
