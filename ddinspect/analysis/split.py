@@ -74,7 +74,7 @@ class Split(msgspec.Struct, frozen=True):
     def is_constant(self, scope: Scope, name: str) -> bool:
         """Whether a tensor is an initializer, of this scope, of one around it, or handed in by every call."""
         flow = holder(self.expansion, self.flows, scope, name)
-        return flow is not None and name in flow.constants and name not in flow.maker
+        return flow is not None and name in flow.constants
 
     def comes_from(self, scope: Scope, name: str) -> Place:
         """What makes a tensor."""

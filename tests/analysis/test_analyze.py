@@ -131,7 +131,8 @@ def test_metadata_fills_in_types_of_the_border() -> None:
         [],
     )
     told = metadata_of(shapes={"d": (0, 4), "inner": (7,)}, dtypes={"d": "float16"}, label="out")
-    for metadata, expected in (((), (16, None)), ((told,), (10, (None, 4)))):
+    inside = metadata_of(shapes={"d": (0, 4)}, dtypes={"d": "float16"}, label="scratch")
+    for metadata, expected in (((), (16, None)), ((inside,), (16, None)), ((told,), (10, (None, 4)))):
         split = split_of(made, *metadata)
         found = split.type_of(split.flows[0].scope, "d")
         assert (found.dtype, found.shape) == expected

@@ -260,6 +260,10 @@ def test_uint8_that_a_standard_op_reads_is_uint8() -> None:
     assert len(uint8_between(node("BFP16_to_BF16", ["m"], ["y"], domain=DOMAIN), first).block_float) == 1
 
 
+def test_uint8_that_nobody_reads_is_uint8() -> None:
+    assert uint8_between(cast_avx("x", "y", BFLOAT16), dispatch("a", ["x"], ["m"], ["k"])).block_float == ()
+
+
 def test_block_float_by_metadata_is_certain() -> None:
     said = [
         metadata_of(node=name, shapes={"m": NHWC}, dtypes={"m": "bfp16ebs8"}, label=label)

@@ -121,6 +121,7 @@ def test_holder_looks_outward_but_not_out_of_a_function() -> None:
         ([("w", "x"), ("x", "v")], set()),  # p is an initializer for one call only
         ([("w", "v")], {"p", "q"}),
         ([("w",), ("w", "v")], {"p", "q"}),  # the first call leaves q out
+        ([("w", ""), ("w", "v")], {"p", "q"}),
         ([("w", "computed")], {"p"}),
     ],
 )

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from analysing import analysis_of, fused_op, metadata_of
+from onnx import helper
 
 from ddinspect.analysis.figures import percent
 from ddinspect.analysis.values import FIGURES, Analysis, Summary
 from fixtures.small_graphs.base import NHWC, between, small
-from fixtures.small_graphs.build import bf16, body, dispatch, f32, model, node, tensor
+from fixtures.small_graphs.build import OPSETS, bf16, body, dispatch, f32, model, node, tensor
 
 
 def test_percent_rounds_as_numpy_does() -> None:
@@ -117,6 +118,22 @@ def test_mac_coverage() -> None:
     # 5 rows x 5 columns x K of 4 = 100 left, 10*6*5 = 300 offloaded
     assert with_matmul(5, 4) == (75.0, 100, "meta", None)
     assert with_matmul("n", 4) == (None, None, None, "the shapes at matmul are not static")
+
+
+def test_mac_coverage_counts_a_function_once_per_call() -> None:
+    """2 x 300 on the NPU, 5*4*5 left: 600 of 700."""
+    inside = [dispatch("dd", ["p"], ["r"], ["g"])]
+    imports = [helper.make_opsetid("com.ryzenai", 1)]
+    calls = [node("F", ["x"], [f"y{i}"], f"call{i}", "local") for i in range(2)]
+    made = model(
+        [*calls, node("MatMul", ["x", "w"], ["m"], "matmul")],
+        [bf16("x", 5, 4), bf16("w", 4, 5)],
+        [bf16("m", 5, 5)],
+        functions=[helper.make_function("local", "F", ["p"], ["r"], inside, imports)],
+        opsets={**OPSETS, "local": 1},
+    )
+    data = metadata_of(fused_op("SDGemm", name="g", input_shape=[1, 10, 6], weight_shape=[6, 5]))
+    assert analysis_of(made, data).summary.mac_coverage == 85.71
 
 
 def test_mac_coverage_needs_metadata_with_shapes() -> None:

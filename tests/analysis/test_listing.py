@@ -4,7 +4,7 @@ from analysing import analysis_of
 from onnx import helper
 
 from fixtures.small_graphs.base import NHWC, small
-from fixtures.small_graphs.build import BFLOAT16, bf16, cast_avx, dispatch, f32, ints, model, node
+from fixtures.small_graphs.build import BFLOAT16, OPSETS, bf16, cast_avx, dispatch, f32, ints, model, node
 
 SHAPES = {"input_shape_0": NHWC, "output_shape_0": NHWC}
 
@@ -94,6 +94,21 @@ def test_todo_is_a_list_of_compute_by_cost() -> None:
         ("Relu", 2, 0, ("relu1", "relu2")),
         ("Abs", 1, 0, ("abs",)),
     ]
+
+
+def test_todo_counts_a_function_once_per_call() -> None:
+    inside = [node("MatMul", ["p", "w"], ["r"], "matmul")]
+    imports = [helper.make_opsetid("", 17)]
+    calls = [node("F", ["x", "w"], [f"y{i}"], f"call{i}", "local") for i in range(3)]
+    made = model(
+        calls,
+        [f32("x", 2, 3), f32("w", 3, 4)],
+        [],
+        functions=[helper.make_function("local", "F", ["p", "w"], ["r"], inside, imports)],
+        opsets={**OPSETS, "local": 1},
+    )
+    (row,) = analysis_of(made).todo
+    assert (row.count, row.macs, row.nodes) == (3, 72, ("local::F/matmul",))
 
 
 def test_todo_of_unknown_cost() -> None:

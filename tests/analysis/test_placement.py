@@ -250,6 +250,17 @@ def test_inside_a_body() -> None:
     assert (found["if0/then_branch/value"], found["if0/then_branch/constant"]) == ("compute", "shape")
 
 
+def test_a_name_in_a_body_hides_the_same_name_outside() -> None:
+    inside = (node("Abs", ["w"], ["a"], "abs"), node("Neg", ["a"], ["t"], "of_inner"))
+    made = model(
+        [node("Relu", ["x"], ["a"], "relu"), branch("w", *inside)],
+        [f32("x", 1)],
+        [],
+        initializers=[helper.make_tensor("w", BOOL, [], [1])],
+    )
+    assert kinds(made)["if0/then_branch/of_inner"] == "shape"
+
+
 @pytest.mark.parametrize(("start", "expected"), [("x", "compute"), ("w", "shape")])
 def test_what_goes_round_in_a_loop(start: str, expected: str) -> None:
     inside = [tensor("i", INT64), tensor("go_on", BOOL), f32("v", 1)]

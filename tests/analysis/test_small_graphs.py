@@ -210,6 +210,8 @@ def test_t8_counts_once_per_call(tmp_path: Path) -> None:
     assert [(node.node, node.times) for node in analysis.nodes] == [("local::Block/c", 2), ("local::Block/c2", 2)]
     # 2 calls x (1*8*8*4 BFLOAT16 in + the same out)
     assert analysis.summary.crossing_bytes == 2 * 2 * 512
+    assert analysis.fusion is not None
+    assert analysis.fusion.by_type == {"SDSilu": 2}
     two_shapes = analysis_of_case("t8_two_shapes", tmp_path / "shapes")
     assert [node.scope for node in two_shapes.fusion.dd_nodes] == ["local::Block", "local::Block#2"]  # type: ignore[union-attr]
 
