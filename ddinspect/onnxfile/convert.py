@@ -19,6 +19,7 @@ from ddinspect.onnxfile.model import (
     Shape,
     Tensor,
     ValueInfo,
+    bodies_of,
 )
 
 # onnx generates its message classes at import time, so a type checker sees none of their fields.
@@ -101,19 +102,23 @@ class _Converter:
         found = [(proto, _name(proto.name), _names(proto.output)) for proto in protos]
         ids = _unique_ids([name or next(filter(None, outputs), "") for _, name, outputs in found])
         return tuple(
-            Node(
-                id=ids[index],
-                index=index,
-                name=name,
-                op_type=_name(proto.op_type),
-                domain=_name(proto.domain),
-                inputs=_names(proto.input),
-                outputs=outputs,
-                attributes={_name(attribute.name): self.attribute(attribute) for attribute in proto.attribute},
-                metadata=_properties(proto),
-                overload=_name(proto.overload),
-            )
-            for index, (proto, name, outputs) in enumerate(found)
+            self.node(proto, index, ids[index], name, outputs) for index, (proto, name, outputs) in enumerate(found)
+        )
+
+    def node(self, proto: Proto, index: int, unique_id: str, name: str, outputs: tuple[str, ...]) -> Node:
+        attributes = {_name(attribute.name): self.attribute(attribute) for attribute in proto.attribute}
+        return Node(
+            id=unique_id,
+            index=index,
+            name=name,
+            op_type=_name(proto.op_type),
+            domain=_name(proto.domain),
+            inputs=_names(proto.input),
+            outputs=outputs,
+            attributes=attributes,
+            metadata=_properties(proto),
+            overload=_name(proto.overload),
+            bodies=bodies_of(attributes),
         )
 
     def graph(self, proto: Proto) -> Graph:

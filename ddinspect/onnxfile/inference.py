@@ -64,7 +64,8 @@ def infer_model(model: Model, stated: GraphTypes, callees: Callees) -> GraphType
 
     Args:
         model: The model.
-        stated: Types that are known; those of outputs of DD nodes are what inference continues from.
+        stated: Types that are known, with an entry for every body; those of outputs of DD nodes are what inference
+            continues from.
         callees: The local functions whose calls come to an end.
 
     Raises:
@@ -101,42 +102,44 @@ def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], callees
 
     _seed(proto.graph, stated)
     imports = {"": onnx.defs.onnx_opset_version(), **imports}
-    _make_known(proto, _nodes(proto.graph.node), imports)
-    for node in _nodes(proto.graph.node):
+    nodes = [*_nodes(proto.graph.node, stated)]
+    _make_known(proto, nodes, imports)
+    for node in nodes:
         if any(attribute.ref_attr_name for attribute in node.attribute):
             # The caller's attribute is not at hand here, and inference would go by a default.
             node.domain = _OPAQUE
-    _drop_functions(proto, callees)
+    _drop_functions(proto, nodes, callees)
     for function in proto.functions:
-        _replace_dispatch(function.node, callees[_key(function)].stated)
-        _make_known(function, _nodes(function.node), {**imports, **opset_imports(function)})
+        known = callees[_key(function)].stated
+        _make_known(function, _nodes(function.node, known), {**imports, **opset_imports(function)})
+        _replace_dispatch(function.node, known)
     try:
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
     except Exception as error:  # the C++ side raises whatever it likes, RuntimeError and ValidationError among it
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InferenceError(reason) from error
-    if _count(inferred.graph) != _count(proto.graph):
+    if _count(inferred.graph, stated) != _count(proto.graph, stated):
         raise InferenceError("it gave back another number of nodes")
-    return _collect(inferred.graph)
+    return _collect(inferred.graph, stated)
 
 
 def _seed(graph: Proto, stated: GraphTypes) -> None:
     """Declare the outputs of DD nodes."""
     declared = {info.name: info for info in (*graph.output, *graph.value_info)}
-    for index, node in enumerate(graph.node):
+    for node in graph.node:
         if node.op_type.startswith(OP_PREFIX):
             for name in filter(stated.types.__contains__, node.output):
                 _declare(declared.get(name) or graph.value_info.add(), stated.types[name])
-        for label, body in _bodies(node):
-            _seed(body, stated.bodies.get((index, label), NO_TYPES))
+    for key, body in _bodies(graph.node, stated):
+        _seed(body, stated.bodies[key])
 
 
 def _replace_dispatch(nodes: Proto, stated: GraphTypes) -> None:
     """Put Constants without values in the place of DD nodes, for those of their outputs whose shape is static."""
     shown = []
-    for index, node in enumerate(nodes):
-        for label, body in _bodies(node):
-            _replace_dispatch(body.node, stated.bodies.get((index, label), NO_TYPES))
+    for key, body in _bodies(nodes, stated):
+        _replace_dispatch(body.node, stated.bodies[key])
+    for node in nodes:
         if node.op_type.startswith(OP_PREFIX):
             shown += [_constant(stated.types[name]) for name in node.output if _is_static(stated.types.get(name))]
         else:
@@ -184,9 +187,9 @@ def _make_known(owner: Proto, nodes: Iterable[Proto], imports: Mapping[str, int]
         owner.opset_import.add(domain=domain, version=imports.get(domain, 1))
 
 
-def _drop_functions(proto: Proto, callees: Callees) -> None:
+def _drop_functions(proto: Proto, nodes: Iterable[Proto], callees: Callees) -> None:
     """Keep inference from following calls that never end, or that are too many for it: it follows each one anew."""
-    called = [(node.domain, node.op_type, node.overload) for node in _nodes(proto.graph.node)]
+    called = [(node.domain, node.op_type, node.overload) for node in nodes]
     total = sum(callees[key].size for key in called if key in callees)
     kept = [f for f in proto.functions if total <= _MOST_NODES and _key(f) in callees]
     del proto.functions[:]
@@ -197,11 +200,11 @@ def _key(function: Proto) -> FunctionKey:
     return (function.domain, function.name, function.overload)
 
 
-def _nodes(nodes: Iterable[Proto]) -> Iterator[Proto]:
-    for node in nodes:
-        yield node
-        for _, body in _bodies(node):
-            yield from _nodes(body.node)
+def _nodes(nodes: Proto, stated: GraphTypes) -> Iterator[Proto]:
+    """Some nodes and all nodes in their bodies."""
+    yield from nodes
+    for key, body in _bodies(nodes, stated):
+        yield from _nodes(body.node, stated.bodies[key])
 
 
 def _declare(proto: Proto, info: ValueInfo) -> None:
@@ -221,24 +224,27 @@ def _declare(proto: Proto, info: ValueInfo) -> None:
                 entry.dim_value = dim
 
 
-def _bodies(node: Proto) -> list[tuple[str, Proto]]:
-    found = []
-    for attribute in node.attribute:
-        if attribute.type == _GRAPH:
-            found.append((attribute.name, attribute.g))
-        elif attribute.type == _GRAPHS:
-            found += [(f"{attribute.name}.{i}", graph) for i, graph in enumerate(attribute.graphs)]
-    return found
+def _bodies(nodes: Proto, stated: GraphTypes) -> Iterator[tuple[tuple[int, str], Proto]]:
+    """The bodies of some nodes. What is stated says where they are: few nodes have one, and all have attributes."""
+    wanted = {index for index, _ in stated.bodies}
+    for index in sorted(wanted):
+        for attribute in nodes[index].attribute:
+            if attribute.type == _GRAPH:
+                yield (index, attribute.name), attribute.g
+            elif attribute.type == _GRAPHS:
+                yield from (((index, f"{attribute.name}.{i}"), graph) for i, graph in enumerate(attribute.graphs))
 
 
-def _count(graph: Proto) -> int:
-    return len(graph.node) + sum(_count(body) for node in graph.node for _, body in _bodies(node))
+def _count(graph: Proto, stated: GraphTypes) -> int:
+    if len(graph.node) <= max((index for index, _ in stated.bodies), default=-1):
+        return len(graph.node)
+    return len(graph.node) + sum(_count(body, stated.bodies[key]) for key, body in _bodies(graph.node, stated))
 
 
-def _collect(graph: Proto) -> GraphTypes:
+def _collect(graph: Proto, stated: GraphTypes) -> GraphTypes:
     # onnx invents names such as `unk__0` for dims it cannot work out; they name nothing in the model.
     types = {info.name: _named(value_info(info)) for info in (*graph.value_info, *graph.output)}
-    bodies = {(index, label): _collect(body) for index, node in enumerate(graph.node) for label, body in _bodies(node)}
+    bodies = {key: _collect(body, stated.bodies[key]) for key, body in _bodies(graph.node, stated)}
     return GraphTypes(types, bodies)
 
 

@@ -105,6 +105,7 @@ class Node(msgspec.Struct, frozen=True):
         attributes: Name -> value. A value of a kind this package has no use for, or a reference to an attribute of the
             enclosing function, is None.
         metadata: The node's `metadata_props`.
+        bodies: Sub-graphs in the attributes, as `bodies_of` finds them.
     """
 
     id: str
@@ -117,22 +118,23 @@ class Node(msgspec.Struct, frozen=True):
     attributes: Mapping[str, AttributeValue]
     metadata: Mapping[str, str]
     overload: str = ""
+    bodies: tuple[tuple[str, Graph], ...] = ()
 
     @property
     def function_key(self) -> FunctionKey:
         """The model-local function this node calls, if the model has one of that name."""
         return (self.domain, self.op_type, self.overload)
 
-    @property
-    def bodies(self) -> tuple[tuple[str, Graph], ...]:
-        """Sub-graphs in the attributes, as (attribute name, graph) in attribute order."""
-        found: list[tuple[str, Graph]] = []
-        for name, value in self.attributes.items():
-            if isinstance(value, Graph):
-                found.append((name, value))
-            elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
-                found += [(f"{name}.{i}", graph) for i, graph in enumerate(value)]
-        return tuple(found)
+
+def bodies_of(attributes: Mapping[str, AttributeValue]) -> tuple[tuple[str, Graph], ...]:
+    """Sub-graphs in the attributes of a node, as (attribute name, graph) in attribute order."""
+    found: list[tuple[str, Graph]] = []
+    for name, value in attributes.items():
+        if isinstance(value, Graph):
+            found.append((name, value))
+        elif isinstance(value, tuple) and value and isinstance(value[0], Graph):
+            found += [(f"{name}.{i}", graph) for i, graph in enumerate(value)]
+    return tuple(found)
 
 
 class Function(msgspec.Struct, frozen=True):

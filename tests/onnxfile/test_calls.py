@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ddinspect.onnxfile.calls import all_nodes, expanded_sizes
-from ddinspect.onnxfile.model import Function, Graph, Model, Node
+from ddinspect.onnxfile.model import Function, Graph, Model, Node, bodies_of
 
 
 def node(op_type: str, *, domain: str = "", body: Sequence[Node] | None = None, overload: str = "") -> Node:
     attributes = {} if body is None else {"body": graph(body)}
-    return Node(op_type, 0, "", op_type, domain, (), (), attributes, {}, overload)
+    return Node(op_type, 0, "", op_type, domain, (), (), attributes, {}, overload, bodies_of(attributes))
 
 
 def graph(nodes: Sequence[Node]) -> Graph:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ddinspect.onnxfile.model import AttributeValue, Graph, Node
+from ddinspect.onnxfile.model import AttributeValue, Graph, Node, bodies_of
 
 
 def graph(name: str) -> Graph:
@@ -8,7 +8,7 @@ def graph(name: str) -> Graph:
 
 
 def node(attributes: dict[str, AttributeValue]) -> Node:
-    return Node("n", 0, "n", "Op", "local", (), (), attributes, {}, overload="v2")
+    return Node("n", 0, "n", "Op", "local", (), (), attributes, {}, overload="v2", bodies=bodies_of(attributes))
 
 
 def test_bodies_are_graph_attributes_in_order() -> None:
