@@ -17,9 +17,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from ddinspect.analysis.border_values import Boundaries, Crossing, Gap, Region
 from ddinspect.analysis.dataflow import Flow
 from ddinspect.analysis.split import Split
-from ddinspect.analysis.values import Boundaries, Crossing, Gap, Region
 from ddinspect.onnxfile.dtypes import dtype_name
 from ddinspect.onnxfile.scopes import Scope
 

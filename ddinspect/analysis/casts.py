@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from ddinspect.analysis.border_values import BlockFloatEdge, CastItem, CastPair, Casts
 from ddinspect.analysis.split import Split
-from ddinspect.analysis.values import BlockFloatEdge, CastItem, CastPair, Casts
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import BFLOAT16, BFP16, UINT8, UNDEFINED, dtype_name
 from ddinspect.onnxfile.model import Node

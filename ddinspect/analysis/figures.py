@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
+from ddinspect.analysis.border_values import Boundaries, Casts, Layout
 from ddinspect.analysis.cost import total
 from ddinspect.analysis.split import Split
-from ddinspect.analysis.values import (
-    Boundaries,
-    Casts,
-    DDNode,
-    Figure,
-    Fusion,
-    KindCounts,
-    Layout,
-    LeftNode,
-    Summary,
-)
+from ddinspect.analysis.values import DDNode, Figure, Fusion, KindCounts, LeftNode, Summary
 
 _FusedSource: TypeAlias = Literal["meta", "replaced"]
 _NO_ORIGINAL = Figure(source=None, reason="no original graph")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ddinspect.analysis.border_values import Casts
 from ddinspect.analysis.figures import percent
-from ddinspect.analysis.values import FIGURES, Analysis, Casts, Figure, Fusion, LeftRow, OffloadedRow, Source, Summary
+from ddinspect.analysis.values import FIGURES, Analysis, Figure, Fusion, LeftRow, OffloadedRow, Source, Summary
 from ddinspect.artifacts.report_text import ReportText, TextRow
 from ddinspect.artifacts.report_text.values import CUT
 

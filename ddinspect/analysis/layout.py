@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ddinspect.analysis.border_values import Layout, LayoutDirection, LayoutItem, LayoutPair
 from ddinspect.analysis.split import Split
-from ddinspect.analysis.values import Layout, LayoutDirection, LayoutItem, LayoutPair
 from ddinspect.onnxfile.model import Dim, Node
 from ddinspect.onnxfile.scopes import Expansion, Scope
 

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
+from ddinspect.analysis.border_values import Place
 from ddinspect.analysis.cost import node_macs, total
 from ddinspect.analysis.signature import signatures
 from ddinspect.analysis.split import Split
-from ddinspect.analysis.values import Fusion, Kind, LeftNode, LeftRow, OffloadedRow, Place, Todo
+from ddinspect.analysis.values import Fusion, Kind, LeftNode, LeftRow, OffloadedRow, Todo
 from ddinspect.onnxfile.model import Node
 from ddinspect.onnxfile.scopes import Scope
 

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from ddinspect.analysis.border_values import Place
 from ddinspect.analysis.dataflow import Flow, holder
-from ddinspect.analysis.values import Kind, Place
+from ddinspect.analysis.values import Kind
 from ddinspect.onnxfile.dtypes import BFP16, nbytes
 from ddinspect.onnxfile.model import Model, Node, ValueInfo
 from ddinspect.onnxfile.scopes import Expansion, Scope

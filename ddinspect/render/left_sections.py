@@ -10,7 +10,8 @@ from ddinspect.render.quantities import counted, macs, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names, times
 
 if TYPE_CHECKING:
-    from ddinspect.analysis.values import Gap, LeftNode, Todo
+    from ddinspect.analysis.border_values import Gap
+    from ddinspect.analysis.values import LeftNode, Todo
     from ddinspect.report import Report
 
 _SIGNATURE: Final = (

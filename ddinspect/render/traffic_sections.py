@@ -9,7 +9,7 @@ from ddinspect.render.quantities import counted, shape_text, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names, times
 
 if TYPE_CHECKING:
-    from ddinspect.analysis.values import CastPair, LayoutPair
+    from ddinspect.analysis.border_values import CastPair, LayoutPair
     from ddinspect.report import Report
 
 _TENSOR_COLUMNS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from ddinspect.analysis.border_values import Gap
 from ddinspect.analysis.dataflow import Flow
-from ddinspect.analysis.values import Gap
 from ddinspect.onnxfile.model import Node
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.walk import dispatched, distinct

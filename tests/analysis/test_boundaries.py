@@ -3,7 +3,7 @@ from __future__ import annotations
 from analysing import analysis_of, metadata_of
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper
 
-from ddinspect.analysis.values import Boundaries, Gap
+from ddinspect.analysis.border_values import Boundaries, Gap
 from fixtures.small_graphs.base import NHWC, between
 from fixtures.small_graphs.build import (
     BFLOAT16,

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import ModelProto, helper
 
-from ddinspect.analysis.values import Analysis, Boundaries, Gap
+from ddinspect.analysis.border_values import Boundaries, Gap
+from ddinspect.analysis.values import Analysis
 from fixtures.small_graphs.build import FLOAT, dispatch, f32, model, node
 
 

@@ -9,8 +9,8 @@ from analysing import analysis_of, metadata_of
 from numpy.typing import NDArray
 from onnx import NodeProto
 
+from ddinspect.analysis.border_values import CastPair, Casts
 from ddinspect.analysis.casts import holds
-from ddinspect.analysis.values import CastPair, Casts
 from fixtures.small_graphs.base import NHWC, between
 from fixtures.small_graphs.build import (
     BFLOAT16,

@@ -4,7 +4,7 @@ import pytest
 from analysing import analysis_of
 from onnx import NodeProto, TensorProto, ValueInfoProto
 
-from ddinspect.analysis.values import Layout
+from ddinspect.analysis.border_values import Layout
 from fixtures.small_graphs.base import NCHW, NHWC
 from fixtures.small_graphs.build import (
     BFLOAT16,

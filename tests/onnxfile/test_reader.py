@@ -99,29 +99,29 @@ def nested(levels: int) -> bytes:
     return bytes_field(GRAPH, graph)
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "an empty file"),
-        (bytes(5000), "nothing but zero bytes"),
-        (LFS_POINTER.format(size=1).encode(), "a Git LFS pointer"),
-        (b"<!doctype html>\n<html><body>404</body></html>", "a web page"),
-        (b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>", "a web page"),
-        (b"PK\x03\x04" + bytes(100), "a zip archive"),
-        (gzip.compress(b"model"), "a gzip archive"),
-        ("ir_version: 8".encode("utf-16"), "a UTF-16 text"),
-        (b'{"graph": {}}', "a JSON text"),
-        (b"import onnx\n\nonnx.load('model.onnx')\n", "a text file"),
-        (b"ir_version: 8\ngraph {\n}\n", "a text file"),
-        (nested(10_000), "not an ONNX model: messages nested more than 100 deep at byte "),
-        (nested(34), "not an ONNX model: protobuf cannot parse it"),
-        (b"\x08\x0a\x3a\x80", "not an ONNX model: the file ends inside a number at byte 3"),
-        (b"\x08\x0a\x3a\x7fabc", "not an ONNX model: a field of 127 bytes where 3 are left at byte 4"),
-        (b"\x08\x0a", "not an ONNX model: it holds no graph"),
-        (b"\x08\x0a\x38\x05", "not an ONNX model: it holds no graph"),  # field 7, but a number
-        (bytes_field(GRAPH, bytes_field(NODE, bytes_field(NODE_NAME, b"\xff"))), "not an ONNX model: a name in it is"),
-    ],
-)
+NO_MODEL = [
+    (b"", "an empty file"),
+    (bytes(5000), "nothing but zero bytes"),
+    (LFS_POINTER.format(size=1).encode(), "a Git LFS pointer"),
+    (b"<!doctype html>\n<html><body>404</body></html>", "a web page"),
+    (b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>", "a web page"),
+    (b"PK\x03\x04" + bytes(100), "a zip archive"),
+    (gzip.compress(b"model", mtime=0), "a gzip archive"),
+    ("ir_version: 8".encode("utf-16"), "a UTF-16 text"),
+    (b'{"graph": {}}', "a JSON text"),
+    (b"import onnx\n\nonnx.load('model.onnx')\n", "a text file"),
+    (b"ir_version: 8\ngraph {\n}\n", "a text file"),
+    (nested(10_000), "not an ONNX model: messages nested more than 100 deep at byte "),
+    (nested(34), "not an ONNX model: protobuf cannot parse it"),
+    (b"\x08\x0a\x3a\x80", "not an ONNX model: the file ends inside a number at byte 3"),
+    (b"\x08\x0a\x3a\x7fabc", "not an ONNX model: a field of 127 bytes where 3 are left at byte 4"),
+    (b"\x08\x0a", "not an ONNX model: it holds no graph"),
+    (b"\x08\x0a\x38\x05", "not an ONNX model: it holds no graph"),  # field 7, but a number
+    (bytes_field(GRAPH, bytes_field(NODE, bytes_field(NODE_NAME, b"\xff"))), "not an ONNX model: a name in it is"),
+]
+
+
+@pytest.mark.parametrize(("content", "problem"), NO_MODEL, ids=[problem for _, problem in NO_MODEL])
 def test_what_is_no_model(content: bytes, problem: str, tmp_path: Path) -> None:
     assert refusal(file(tmp_path, content)).startswith(problem)
 

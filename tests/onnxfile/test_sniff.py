@@ -13,7 +13,7 @@ from fixtures.small_graphs.base import small
 def zipped() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("model.onnx", b"x")
+        archive.writestr(zipfile.ZipInfo("model.onnx"), b"x")
     return file.getvalue()
 
 
@@ -31,7 +31,7 @@ def empty_zip() -> bytes:
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "a Git LFS pointer"),
         (zipped(), "a zip archive"),
         (empty_zip(), "an empty zip archive"),
-        (gzip.compress(b"model"), "a gzip archive"),
+        (gzip.compress(b"model", mtime=0), "a gzip archive"),
         ("<model>".encode("utf-16"), "a UTF-16 text"),
         ("\ufeff<model>".encode("utf-16-be"), "a UTF-16 text"),
         (b"<!DOCTYPE html><html>", "a web page"),

@@ -6,26 +6,28 @@ from typing import Any
 
 import msgspec
 
-from ddinspect.analysis.values import (
+from ddinspect.analysis.border_values import (
     Boundaries,
     CastItem,
     CastPair,
     Casts,
     Crossing,
+    Gap,
+    Layout,
+    LayoutItem,
+    LayoutPair,
+    Region,
+)
+from ddinspect.analysis.values import (
     DDNode,
     DeviceMemory,
     Figure,
     Fusion,
-    Gap,
     KindCounts,
-    Layout,
-    LayoutItem,
-    LayoutPair,
     LeftNode,
     LeftRow,
     NameInDDNode,
     OffloadedRow,
-    Region,
     Source,
     Summary,
     Todo,

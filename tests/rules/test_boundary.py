@@ -6,7 +6,7 @@ from pathlib import Path
 from faulty_graphs import island_in_function, untyped_output
 from messages import findings_of, message_of, messages_of
 
-from ddinspect.analysis.values import Gap
+from ddinspect.analysis.border_values import Gap
 from ddinspect.rules.boundary import _saving
 from fixtures.small_graphs.base import NHWC, between
 from fixtures.small_graphs.build import BFLOAT16, BOOL, FLOAT, body, cast_avx, f32, model, node, save, tensor
