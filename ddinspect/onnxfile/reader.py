@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from typing import Any, Final
 
 from ddinspect.errors import UnreadableInputError
@@ -38,7 +37,7 @@ def read_model(path: str | os.PathLike[str]) -> Model:
             what to do.
     """
     name = os.fspath(path)
-    mark = secrets.token_hex(16)
+    mark = os.urandom(16).hex()
     with opened(path) as buffer:
         head, size = buffer[:_HEAD], len(buffer)
         verdict = sniff(head)
