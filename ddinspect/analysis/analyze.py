@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ddinspect.analysis.boundaries import boundaries
 from ddinspect.analysis.casts import casts
-from ddinspect.analysis.dataflow import flows
+from ddinspect.analysis.dataflow import Flow, flows, holder
 from ddinspect.analysis.figures import Parts, summarise
 from ddinspect.analysis.fusion import fusion
 from ddinspect.analysis.layout import layout
@@ -15,9 +15,10 @@ from ddinspect.analysis.placement import roles
 from ddinspect.analysis.split import Split
 from ddinspect.analysis.values import Analysis, Source
 from ddinspect.artifacts.metadata import Metadata
+from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import BFP16, NAMES, UINT8, UNDEFINED
 from ddinspect.onnxfile.model import Model, ValueInfo
-from ddinspect.onnxfile.scopes import expand
+from ddinspect.onnxfile.scopes import Expansion, expand
 
 _BLOCK_FLOAT = "bfp16ebs8"  # AMD's name for 8 values that share an exponent
 
@@ -29,27 +30,42 @@ def split_model(model: Model, metadata: Mapping[str, Metadata]) -> Split:
         model: The model.
         metadata: By name of the DD node.
     """
-    borders = {info.name: info for info in _border_types(metadata)}
-    expansion = expand(model, {name: _as_in_graph(info) for name, info in borders.items()})
+    borders = {name: _border_types(entry) for name, entry in metadata.items()}
+    hints = {node: {name: _as_in_graph(info) for name, info in types.items()} for node, types in borders.items()}
+    expansion = expand(model, hints)
     found = flows(expansion)
     return Split(
         model=model,
         expansion=expansion,
         flows=found,
         roles=roles(expansion, found),
-        block_float={name: info for name, info in borders.items() if info.dtype == BFP16},
+        block_float=dict(_block_float(expansion, found, borders)),
     )
 
 
-def _border_types(metadata: Mapping[str, Metadata]) -> Iterator[ValueInfo]:
-    """What the metadata records of the tensors that enter and leave DD nodes."""
+def _border_types(metadata: Metadata) -> dict[str, ValueInfo]:
+    """What the metadata records of the tensors that enter and leave its DD node."""
     by_name = {name.lower(): dtype for dtype, name in NAMES.items()} | {_BLOCK_FLOAT: BFP16}
-    for entry in metadata.values():
-        for name, tensor in entry.tensors.items():
-            if tensor.label in ("in", "out"):
-                # A symbolic dim is recorded as 0.
-                shape = tuple(dim or None for dim in tensor.shape)
-                yield ValueInfo(name, by_name.get(tensor.dtype, UNDEFINED), shape)
+    return {
+        # A symbolic dim is recorded as 0.
+        name: ValueInfo(name, by_name.get(tensor.dtype, UNDEFINED), tuple(dim or None for dim in tensor.shape))
+        for name, tensor in metadata.tensors.items()
+        if tensor.label in ("in", "out")
+    }
+
+
+def _block_float(
+    expansion: Expansion, found: tuple[Flow, ...], borders: Mapping[str, Mapping[str, ValueInfo]]
+) -> Iterator[tuple[tuple[int, str], ValueInfo]]:
+    """Tensors of DD nodes that the metadata says are block float, by the scope they stand in."""
+    for flow in found:
+        for node in filter(is_dispatch, flow.scope.nodes):
+            types = borders.get(node.name, {})
+            for name in (*node.inputs, *node.outputs):
+                info = types.get(name)
+                at = holder(expansion, found, flow.scope, name) if info and info.dtype == BFP16 else None
+                if info is not None and at is not None:
+                    yield (at.scope.index, name), info
 
 
 def _as_in_graph(info: ValueInfo) -> ValueInfo:

@@ -146,7 +146,7 @@ def _why_kept(scope: Scope, first: Node, preserving: bool, readers: list[str], t
 def _block_float(split: Split, scope: Scope) -> Iterator[BlockFloatEdge]:
     names = (name for node in split.dispatched(scope) for name in (*node.inputs, *node.outputs) if name)
     for name in dict.fromkeys(names):
-        certain = split.is_block_float(name)
+        certain = split.is_block_float(scope, name)
         if not certain and not (
             split.type_of(scope, name).dtype == UINT8 and _is_between_custom_ops(split, scope, name)
         ):

@@ -10,7 +10,7 @@ import msgspec
 from ddinspect.analysis.border_values import Place
 from ddinspect.analysis.dataflow import Flow, holder
 from ddinspect.analysis.values import Kind
-from ddinspect.onnxfile.dtypes import BFP16, nbytes
+from ddinspect.onnxfile.dtypes import nbytes
 from ddinspect.onnxfile.model import Model, Node, ValueInfo
 from ddinspect.onnxfile.scopes import Expansion, Scope
 
@@ -24,14 +24,15 @@ class Split(msgspec.Struct, frozen=True):
     Attributes:
         flows: Edges, per scope.
         roles: Per scope, per node.
-        block_float: Tensors that the metadata says are block float, with their logical shape.
+        block_float: Tensors that the metadata says are block float, with their logical shape, by the index of the
+            scope they stand in and their name.
     """
 
     model: Model
     expansion: Expansion
     flows: tuple[Flow, ...]
     roles: tuple[tuple[Role, ...], ...]
-    block_float: Mapping[str, ValueInfo]
+    block_float: Mapping[tuple[int, str], ValueInfo]
 
     def role(self, scope: Scope, index: int) -> Role:
         """Where a node runs."""
@@ -56,16 +57,22 @@ class Split(msgspec.Struct, frozen=True):
 
     def type_of(self, scope: Scope, name: str) -> ValueInfo:
         """Type of a tensor, block float where the metadata says so."""
-        return self.block_float.get(name) or self.expansion.type_of(scope, name)
+        return self._block_float(scope, name) or self.expansion.type_of(scope, name)
 
     def bytes_of(self, scope: Scope, name: str) -> int | None:
         """Bytes of a tensor; None if its shape is not static."""
         info = self.type_of(scope, name)
         return nbytes(info.dtype, info.shape)
 
-    def is_block_float(self, name: str) -> bool:
+    def is_block_float(self, scope: Scope, name: str) -> bool:
         """Whether the metadata says a tensor is block float."""
-        return name in self.block_float and self.block_float[name].dtype == BFP16
+        return self._block_float(scope, name) is not None
+
+    def _block_float(self, scope: Scope, name: str) -> ValueInfo | None:
+        if not self.block_float:
+            return None
+        flow = holder(self.expansion, self.flows, scope, name)
+        return self.block_float.get((flow.scope.index, name)) if flow is not None else None
 
     def tensor_id(self, scope: Scope, name: str) -> str:
         """The name of a tensor as a scope sees it, with the path of the scope that it stands in before it."""

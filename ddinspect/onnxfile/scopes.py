@@ -90,7 +90,7 @@ def expand(model: Model, hints: Hints | None = None) -> Expansion:
 
     Args:
         model: The model.
-        hints: Types that side files record for tensors at DD nodes, used where the graph is silent.
+        hints: Types that side files record for the tensors of DD nodes, used where the graph is silent.
     """
     return _Expander(model, hints or {}).run()
 

@@ -26,7 +26,7 @@ from ddinspect.onnxfile.inference import (
 )
 from ddinspect.onnxfile.model import Function, Graph, Model, Node, Shape, Tensor, ValueInfo
 
-Hints: TypeAlias = Mapping[str, ValueInfo]
+Hints: TypeAlias = Mapping[str, Mapping[str, ValueInfo]]  # name of the DD node -> tensor -> its type
 
 
 class ScopeTypes(GraphTypes, frozen=True):
@@ -135,12 +135,13 @@ def _stated(nodes: tuple[Node, ...], declared: Iterable[ValueInfo], hints: Hints
 
 def _dispatch_types(node: Node, hints: Hints) -> Iterator[tuple[str, ValueInfo]]:
     """What the attributes of a DD node, then the side files, say about its tensors."""
+    recorded = hints.get(node.name, {})
     sides: tuple[tuple[Literal["input", "output"], tuple[str, ...]], ...]
     sides = (("input", node.inputs), ("output", node.outputs))
     for side, names in sides:
         for index, name in enumerate(names):
             info = ValueInfo(name, shape=stated_shape(node, side, index))
-            yield name, merge(info, hints[name]) if name in hints else info
+            yield name, merge(info, recorded[name]) if name in recorded else info
 
 
 def _is_complete(nodes: tuple[Node, ...], stated: ScopeTypes) -> bool:

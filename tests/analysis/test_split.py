@@ -78,7 +78,7 @@ def test_block_float_by_metadata() -> None:
     said = metadata_of(shapes={"m": (1, 64)}, dtypes={"m": "bfp16ebs8"}, label="out")
     split = split_of(made, said)
     main = split.flows[0].scope
-    assert split.is_block_float("m")
+    assert split.is_block_float(main, "m")
     assert split.type_of(main, "m").dtype == BFP16
     assert (split.bytes_of(main, "m"), split.bytes_of(main, "b")) == (72, 128)
     assert split_of(made).bytes_of(main, "m") == 72

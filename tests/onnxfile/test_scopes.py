@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 from ddinspect.onnxfile.model import ValueInfo
 from ddinspect.onnxfile.reader import read_model
 from ddinspect.onnxfile.scopes import Expansion, Scope, all_nodes, expand
+from ddinspect.onnxfile.shapes import Hints
 from fixtures.small_graphs import write
 from fixtures.small_graphs.base import NHWC
 from fixtures.small_graphs.build import (
@@ -32,7 +33,7 @@ IMPORTS = {"": 17, DOMAIN: 1, "local": 1}
 UNTYPED = helper.make_empty_tensor_value_info("y")
 
 
-def expanded(folder: Path, made: ModelProto, hints: Mapping[str, ValueInfo] | None = None) -> Expansion:
+def expanded(folder: Path, made: ModelProto, hints: Hints | None = None) -> Expansion:
     return expand(read_model(save(folder, made, {})), hints)
 
 
@@ -297,9 +298,9 @@ def test_a_failure_of_inference_is_noted_with_its_scope(tmp_path: Path) -> None:
 def test_hints_reach_every_scope(tmp_path: Path) -> None:
     inner = [dispatch("dd", ["in"], ["d"], ["a"]), cast_avx("d", "out", FLOAT)]
     made = calls(function("F", inner), nodes=[call("F", "x", "m"), dispatch("dd2", ["m"], ["y"], ["b"])])
-    hints = {"d": ValueInfo("d", BFLOAT16, (3,)), "y": ValueInfo("y", FLOAT, (4,))}
-    main, leaf = expanded(tmp_path, made, hints).scopes
-    assert (main.types["y"], leaf.types["d"]) == (hints["y"], hints["d"])
+    d, y = ValueInfo("d", BFLOAT16, (3,)), ValueInfo("y", FLOAT, (4,))
+    main, leaf = expanded(tmp_path, made, {"dd": {"d": d}, "dd2": {"y": y}}).scopes
+    assert (main.types["y"], leaf.types["d"]) == (y, d)
     assert main.types["m"] == ValueInfo("m", FLOAT, (3,))
     assert (main.assumed, leaf.assumed) == (frozenset(), frozenset())
 
@@ -322,3 +323,15 @@ def test_initializers_by_name(tmp_path: Path) -> None:
 def test_all_nodes_is_found_here_too(tmp_path: Path) -> None:
     expansion = case(tmp_path, "t7_if")
     assert len(list(all_nodes(expansion.scopes[0].nodes))) == 5
+
+
+def test_hints_are_those_of_the_dd_node(tmp_path: Path) -> None:
+    """Two DD nodes in two branches make a `d` each, of different shapes."""
+    branches = {
+        f"{name}_branch": body([dispatch(name, ["x"], ["d"], ["a"])], [], [f32("d", None)]) for name in ("then", "else")
+    }
+    made = model([node("If", ["c"], ["y"], "if0", **branches)], [tensor("c", BOOL), f32("x", 4)], [UNTYPED])
+    hints = {"then": {"d": ValueInfo("d", shape=(3,))}, "else": {"d": ValueInfo("d", shape=(5,))}}
+    found = {scope.path: scope.types for scope in expanded(tmp_path, made, hints).scopes}
+    assert found["if0/then_branch"]["d"].shape == (3,)
+    assert found["if0/else_branch"]["d"].shape == (5,)

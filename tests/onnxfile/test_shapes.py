@@ -108,8 +108,8 @@ def test_declared_beats_attribute_beats_side_file_beats_inference(tmp_path: Path
     )
     del made.graph.value_info[:]
     made.graph.value_info.append(tensor("m", FLOAT, 1, None, None, 4))
-    hints = {"m": ValueInfo("m", BFLOAT16, (9, 9, 9, 9)), "y_b": ValueInfo("y_b", BFLOAT16, (2, 2))}
-    found = types(tmp_path, made, hints)
+    m, y_b = ValueInfo("m", BFLOAT16, (9, 9, 9, 9)), ValueInfo("y_b", BFLOAT16, (2, 2))
+    found = types(tmp_path, made, {"dd1": {"m": m}, "dd2": {"y_b": y_b}})
     # `m` is declared FLOAT [1,?,?,4], the attribute fills the open dims.
     assert found.types["m"] == ValueInfo("m", FLOAT, NHWC)
     # `p` is stated as an input of dd2 and gets its element type by inference.
@@ -122,7 +122,7 @@ def test_declared_beats_attribute_beats_side_file_beats_inference(tmp_path: Path
 @pytest.mark.parametrize("dtype", [FLOAT, BFP16])
 def test_a_side_file_is_asked_where_the_node_is_silent(dtype: int, tmp_path: Path) -> None:
     made = model([dispatch("dd", ["x"], ["d"], ["a"]), node("Relu", ["d"], ["y"])], [bf16("x", 2)], [UNTYPED])
-    found = types(tmp_path, made, {"d": ValueInfo("d", dtype, (2, 8))})
+    found = types(tmp_path, made, {"dd": {"d": ValueInfo("d", dtype, (2, 8))}})
     assert found.types["d"] == ValueInfo("d", dtype, (2, 8))
     assert found.assumed == frozenset()
     # Inference has no block float, and goes no further.
@@ -131,7 +131,7 @@ def test_a_side_file_is_asked_where_the_node_is_silent(dtype: int, tmp_path: Pat
 
 def test_numbers_of_a_side_file_that_are_no_dims(tmp_path: Path) -> None:
     made = model([dispatch("dd", ["x"], ["d"], ["a"]), node("Relu", ["d"], ["y"])], [bf16("x", 2)], [UNTYPED])
-    found = types(tmp_path, made, {"d": ValueInfo("d", BFLOAT16, (2**70, 8))})
+    found = types(tmp_path, made, {"dd": {"d": ValueInfo("d", BFLOAT16, (2**70, 8))}})
     assert found.dropped is None
     assert found.types["y"].shape == (None, 8)
 
