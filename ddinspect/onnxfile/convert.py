@@ -27,16 +27,21 @@ Proto = Any
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH = 1, 2, 3, 4, 5
 _FLOATS, _INTS, _STRINGS, _TENSORS, _GRAPHS = 6, 7, 8, 9, 10
-_SPARSE_TENSOR = 11
+_SPARSE_TENSOR, _SPARSE_TENSORS = 11, 12
 _EXTERNAL = 1
 
 
 class _Converter:
-    """Holds what links a stripped message to the file it was stripped from."""
+    """Holds what links a stripped message to the files its values lie in.
+
+    Attributes:
+        external: Tensors met so far whose values lie beside the file.
+    """
 
     def __init__(self, mark: str, payloads: Sequence[Payload]) -> None:
         self.mark = mark
         self.payloads = payloads
+        self.external: list[Tensor] = []
 
     def _payload(self, proto: Proto) -> Payload | None:
         """The value that was left in the file, if one was."""
@@ -46,7 +51,7 @@ class _Converter:
     def tensor(self, proto: Proto) -> Tensor:
         external = external_data(proto) if proto.data_location == _EXTERNAL else None
         payload = self._payload(proto)
-        return Tensor(
+        tensor = Tensor(
             name=_name(proto.name),
             dtype=proto.data_type,
             dims=tuple(proto.dims),
@@ -54,9 +59,13 @@ class _Converter:
             inline=proto.SerializeToString() if payload is None and external is None else None,
             external=external,
         )
+        if external is not None:
+            self.external.append(tensor)
+        return tensor
 
     def sparse_tensor(self, proto: Proto) -> Tensor:
         values = self.tensor(proto.values)
+        self.tensor(proto.indices)
         return Tensor(
             name=values.name,
             dtype=values.dtype,
@@ -96,6 +105,8 @@ class _Converter:
             return tuple(self.graph(graph) for graph in proto.graphs)
         if kind == _SPARSE_TENSOR:
             return self.sparse_tensor(proto.sparse_tensor)
+        if kind == _SPARSE_TENSORS:
+            return tuple(self.sparse_tensor(tensor) for tensor in proto.sparse_tensors)
         return None
 
     def nodes(self, protos: Iterable[Proto]) -> tuple[Node, ...]:
@@ -137,6 +148,8 @@ class _Converter:
         )
 
     def function(self, proto: Proto) -> Function:
+        for default in proto.attribute_proto:
+            self.attribute(default)  # for tensors that lie beside the file
         return Function(
             key=(_name(proto.domain), _name(proto.name), _name(proto.overload)),
             inputs=_names(proto.input),
@@ -233,6 +246,7 @@ def model_from_proto(
         payloads: What `strip` left in the file.
     """
     converter = _Converter(mark, payloads)
+    graph = converter.graph(proto.graph)
     functions: dict[FunctionKey, Function] = {}
     for entry in proto.functions:
         function = converter.function(entry)
@@ -243,8 +257,9 @@ def model_from_proto(
         ir_version=proto.ir_version,
         producer=" ".join(filter(None, map(_text, (proto.producer_name, proto.producer_version)))),
         opset_imports=opset_imports(proto),
-        graph=converter.graph(proto.graph),
+        graph=graph,
         functions=functions,
         metadata=_properties(proto),
+        external=tuple(converter.external),
         structure=structure,
     )

@@ -156,6 +156,7 @@ class Model(msgspec.Struct, frozen=True):
         file_size: Bytes on disk.
         opset_imports: Domain -> version; the default domain is `""`.
         metadata: The model's `metadata_props`. May hold paths of the machine that made it.
+        external: Every tensor whose values lie beside the file, wherever it stands in it.
         structure: The serialized ModelProto with every big payload dropped, for onnx's own tools.
     """
 
@@ -167,4 +168,5 @@ class Model(msgspec.Struct, frozen=True):
     graph: Graph
     functions: Mapping[FunctionKey, Function]
     metadata: Mapping[str, str]
+    external: tuple[Tensor, ...]
     structure: bytes

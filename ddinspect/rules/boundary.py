@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from ddinspect.analysis.border_values import Gap
@@ -23,10 +23,13 @@ class _Site(NamedTuple):
 _Sites: TypeAlias = Mapping[str, _Site | None]
 
 
-def _sites(context: Context) -> _Sites:
-    """Every node by the id that the analysis gives it; None where a name looks like the path to another node."""
+def _sites(context: Context, looked_up: Sequence[object]) -> _Sites:
+    """Every node by the id that the analysis gives it; None where a name looks like the path to another node.
+
+    Nothing where there is nothing to look up: most models have none of what these rules are about.
+    """
     found: dict[str, _Site | None] = {}
-    for flow in distinct(context.split.flows):
+    for flow in distinct(context.split.flows) if looked_up else ():
         for node in flow.scope.nodes:
             name = flow.scope.qualified(node.id)
             found[name] = None if name in found else _Site(flow, node)
@@ -34,8 +37,9 @@ def _sites(context: Context) -> _Sites:
 
 
 def _cancelling_casts(context: Context) -> Iterator[Hit]:
-    casts, sites = context.analysis.casts, _sites(context)
-    for pair in casts.cancelling if casts else ():
+    found = context.analysis.casts.cancelling if context.analysis.casts else ()
+    sites = _sites(context, found)
+    for pair in found:
         if pair.lossless and pair.first in sites:
             types = f"{pair.outer_dtype} -> {pair.middle_dtype} -> {pair.outer_dtype}"
             joined = _joined(context, sites, pair.first, pair.second)
@@ -45,8 +49,9 @@ def _cancelling_casts(context: Context) -> Iterator[Hit]:
 
 
 def _lossy_cast_pair(context: Context) -> Iterator[Hit]:
-    casts, sites = context.analysis.casts, _sites(context)
-    for pair in casts.cancelling if casts else ():
+    found = context.analysis.casts.cancelling if context.analysis.casts else ()
+    sites = _sites(context, found)
+    for pair in found:
         if not pair.value_preserving and pair.first in sites:
             types = f"{pair.outer_dtype} -> {pair.middle_dtype} -> {pair.outer_dtype}"
             loss = f"{pair.middle_dtype} does not hold every value of {pair.outer_dtype}"
@@ -56,8 +61,9 @@ def _lossy_cast_pair(context: Context) -> Iterator[Hit]:
 
 
 def _cancelling_transposes(context: Context) -> Iterator[Hit]:
-    layout, sites = context.analysis.layout, _sites(context)
-    for pair in layout.cancelling if layout else ():
+    found = context.analysis.layout.cancelling if context.analysis.layout else ()
+    sites = _sites(context, found)
+    for pair in found:
         if pair.first in sites:
             joined = _joined(context, sites, pair.first, pair.second)
             yield Hit(
@@ -66,8 +72,9 @@ def _cancelling_transposes(context: Context) -> Iterator[Hit]:
 
 
 def _blocked_transposes(context: Context) -> Iterator[Hit]:
-    layout, sites = context.analysis.layout, _sites(context)
-    for pair in layout.blocked if layout else ():
+    found = context.analysis.layout.blocked if context.analysis.layout else ()
+    sites = _sites(context, found)
+    for pair in found:
         if pair.first in sites:
             ends = f"layout changes {quoted(pair.first)} and {quoted(pair.second)}"
             yield Hit(f"{ends} would undo each other but for {_with_types(sites, pair.blockers)}", pair.first)
@@ -110,8 +117,9 @@ def _change(saved: int, amount: str) -> str:
 
 
 def _compute_island(context: Context) -> Iterator[Hit]:
-    boundaries, sites = context.analysis.boundaries, _sites(context)
-    for gap in boundaries.islands if boundaries else ():
+    found = context.analysis.boundaries.islands if context.analysis.boundaries else ()
+    sites = _sites(context, found)
+    for gap in found:
         if gap.nodes[0] not in sites:
             continue
         keeps = f"stands between {gap.merges + 1} regions" if gap.merges else "stands inside one region"

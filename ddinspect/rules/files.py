@@ -14,7 +14,7 @@ from ddinspect.onnxfile.dtypes import nbytes
 from ddinspect.onnxfile.model import Model, Tensor
 from ddinspect.onnxfile.sniff import LFS_POINTER
 from ddinspect.rules.rule import Context, Hit, Rule
-from ddinspect.rules.walk import nodes_of, parts, tensors
+from ddinspect.rules.walk import nodes_of, parts
 from ddinspect.rules.wording import counted, listed, quoted, size
 
 _DRIVE: Final = re.compile("[A-Za-z]:")
@@ -36,7 +36,7 @@ _LOCAL_PATH: Final = re.compile(
 def _by_location(model: Model) -> dict[str, list[Tensor]]:
     """Tensors whose values lie outside the model file, by the location the file states."""
     found: defaultdict[str, list[Tensor]] = defaultdict(list)
-    for tensor in tensors(model):
+    for tensor in model.external:
         if tensor.external is not None:
             found[tensor.external.location].append(tensor)
     return found
@@ -48,7 +48,7 @@ def _end(tensor: Tensor) -> int:
         return 0
     length = tensor.external.length
     if length is None:
-        length = 0 if tensor.sparse else nbytes(tensor.dtype, tensor.dims) or 0
+        length = nbytes(tensor.dtype, tensor.dims) or 0
     return tensor.external.offset + length
 
 

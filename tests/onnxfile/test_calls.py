@@ -18,7 +18,7 @@ def graph(nodes: Sequence[Node]) -> Graph:
 def model(functions: Mapping[str, Sequence[Node]], nodes: Sequence[Node] = ()) -> Model:
     keys = {name: ("local", name, "") for name in functions}
     made = {keys[name]: Function(keys[name], (), (), tuple(body), (), {}) for name, body in functions.items()}
-    return Model("", 0, 10, "", {}, graph(nodes), made, {}, b"")
+    return Model("", 0, 10, "", {}, graph(nodes), made, {}, (), b"")
 
 
 def call(name: str) -> Node:
@@ -51,9 +51,10 @@ def test_functions_that_call_themselves_are_left_out() -> None:
         "a": [call("b")], "b": [call("c"), call("leaf")], "c": [call("a")],  # a circle
         "self": [call("self")],
         "in": [call("a"), node("Relu")],  # calls into the circle: that call is one node
+        "far": [call("in")],
         "leaf": [node("Relu")],  # called out of the circle, and all right
     })  # fmt: skip
-    assert made == {"in": 2, "leaf": 1}
+    assert made == {"far": 3, "in": 2, "leaf": 1}
 
 
 def test_overloads_are_functions_of_their_own() -> None:
@@ -62,7 +63,7 @@ def test_overloads_are_functions_of_their_own() -> None:
         first: Function(first, (), (), (node("f", domain="local", overload="v2"),), (), {}),
         second: Function(second, (), (), (node("Relu"),), (), {}),
     }
-    made = Model("", 0, 10, "", {}, graph([]), functions, {}, b"")
+    made = Model("", 0, 10, "", {}, graph([]), functions, {}, (), b"")
     assert expanded_sizes(made) == {first: 2, second: 1}
 
 

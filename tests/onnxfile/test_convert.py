@@ -218,16 +218,17 @@ class Compare:
 
     def attribute(self, ours: Any, theirs: AttributeProto) -> None:
         kind = AttributeProto.AttributeType.Name(theirs.type)
-        value = None if kind in ("TYPE_PROTO", "TYPE_PROTOS", "SPARSE_TENSORS") else helper.get_attribute_value(theirs)
+        value = None if kind in ("TYPE_PROTO", "TYPE_PROTOS") else helper.get_attribute_value(theirs)
         if kind == "TENSOR":
             self.tensor(ours, value)
         elif kind == "SPARSE_TENSOR":
             self.sparse(ours, value)
         elif kind == "GRAPH":
             self.graph(ours, value)
-        elif kind in ("TENSORS", "GRAPHS"):
+        elif kind in ("TENSORS", "GRAPHS", "SPARSE_TENSORS"):
+            compare = {"TENSORS": self.tensor, "GRAPHS": self.graph, "SPARSE_TENSORS": self.sparse}[kind]
             for mine, other in zip(ours, value, strict=True):
-                (self.tensor if kind == "TENSORS" else self.graph)(mine, other)
+                compare(mine, other)
         elif kind == "STRING" and len(value) > KEPT_STRING:
             assert ours is None
         elif kind in ("FLOATS", "INTS", "STRINGS"):
@@ -400,3 +401,25 @@ def test_a_text_that_is_not_utf8_is_shown_escaped() -> None:
     ours = frozen(property_ + bytes_field(2, b"\xe9") + graph)
     assert ours.metadata == {"author": "M\\xfcller"}
     assert ours.producer == "\\xe9"
+
+
+def test_external_tensors_are_collected_wherever_they_stand() -> None:
+    def outside(name: str) -> TensorProto:
+        made = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+        made.external_data.add(key="location", value=f"{name}.bin")
+        return made
+
+    sparse = SparseTensorProto(values=outside("values"), indices=outside("indices"), dims=[4])
+    branch = GraphProto(name="then", initializer=[outside("in_body")])
+    constant = helper.make_node("Constant", [], ["c"], value=outside("constant"))
+    function = FunctionProto(name="f", attribute_proto=[helper.make_attribute("default", outside("default"))])
+    made = ModelProto(
+        graph=GraphProto(
+            initializer=[outside("weight")],
+            sparse_initializer=[sparse],
+            node=[constant, helper.make_node("If", ["x"], [], then_branch=branch)],
+        ),
+        functions=[function],
+    )
+    found = {tensor.name for tensor in frozen(made.SerializeToString()).external}
+    assert found == {"weight", "values", "indices", "constant", "in_body", "default"}
