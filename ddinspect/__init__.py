@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ddinspect.version import __version__
+
 if TYPE_CHECKING:
     from ddinspect.errors import DDInspectError, UnreadableInputError, UsageError
     from ddinspect.report import PackageReport, Report, Reports, analyze, analyze_package
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DDInspectError",
@@ -23,6 +23,7 @@ __all__ = [
     "Reports",
     "UnreadableInputError",
     "UsageError",
+    "__version__",
     "analyze",
     "analyze_package",
 ]

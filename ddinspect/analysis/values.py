@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ddinspect import __version__
 from ddinspect.analysis.border_values import Boundaries, Casts, Layout, Place
+from ddinspect.version import __version__
 
 Kind: TypeAlias = Literal["boundary", "shape", "compute"]
 

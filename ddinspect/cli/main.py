@@ -10,10 +10,10 @@ import sys
 
 import click
 
-from ddinspect import __version__
 from ddinspect.cli import report, rules
 from ddinspect.cli.output import say
 from ddinspect.errors import DDInspectError
+from ddinspect.version import __version__
 
 _USAGE_ERROR = 2
 _INTERRUPTED = 130
