@@ -109,6 +109,17 @@ def test_a_function_without_opset_imports(imports: dict[str, int], tmp_path: Pat
     assert types["out"] == ValueInfo("out", BFLOAT16, (4,))
 
 
+def test_a_function_without_opset_imports_has_those_of_the_model(tmp_path: Path) -> None:
+    """Up to opset 12 the axes of Squeeze are an attribute; later ones do not see it, and drop every 1."""
+    made = caller(function("f", [node("Squeeze", ["in"], ["out"], axes=[0])], {}))
+    made.opset_import[0].version = 11
+    found, callees = read(tmp_path, made)
+    assert infer_model(found, NOTHING, callees).types["y"].shape == (2, 3)
+    inputs = (ValueInfo("in", FLOAT, (1, 1, 4)),)
+    types = infer_function(found, found.functions["local", "f", ""], inputs, NOTHING, callees).types
+    assert types["out"].shape == (1, 4)
+
+
 def test_a_call_that_never_ends_does_not_spoil_the_rest(tmp_path: Path) -> None:
     circle = [function("f", [node("g", ["in"], ["out"], domain="local")])]
     circle.append(function("g", [node("f", ["in"], ["out"], domain="local")]))

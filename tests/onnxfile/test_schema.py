@@ -61,6 +61,10 @@ def test_a_package_laid_out_another_way_is_imported(
     assert schema.message_classes.__wrapped__() is onnx.onnx_ml_pb2
 
 
+def test_where_onnx_is_imported_its_module_is_taken() -> None:
+    assert schema.message_classes.__wrapped__() is onnx.onnx_ml_pb2
+
+
 def test_the_generated_module_is_taken_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "_GENERATED", "not imported yet")
     alone = schema.message_classes.__wrapped__()

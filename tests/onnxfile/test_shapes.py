@@ -143,16 +143,35 @@ def test_symbols_and_zero_stay_apart(tmp_path: Path) -> None:
     assert found.types["y_b"].shape == ("batch", "n", 0, 4)
 
 
-def test_an_input_from_outside_is_not_half_known(tmp_path: Path) -> None:
-    """A DD node in a body states the shape of `a`, whose type is known outside: a shape without type would hide it."""
-    inner = types_of(read_model(write("t7_if_both_branches", tmp_path)))
-    assert "a" not in inner.bodies[0, "then_branch"].types
-
-
 def branch(name: str, shape: Sequence[int]) -> onnx.GraphProto:
     """Both branches call what they make `d`; nothing but the DD node says what it is."""
-    nodes = [dispatch(f"dd_{name}", ["x"], ["d"], ["a"], output_shape_0=shape), cast_avx("d", f"{name}_y", FLOAT)]
+    nodes = [
+        dispatch(f"dd_{name}", ["x"], ["d"], ["a"], input_shape_0=[1], output_shape_0=shape),
+        cast_avx("d", f"{name}_y", FLOAT),
+    ]
     return body(nodes, [], [helper.make_empty_tensor_value_info(f"{name}_y")], name=name)
+
+
+def test_an_input_from_outside_is_not_half_known(tmp_path: Path) -> None:
+    """The DD node in a branch states a shape for `x` and no element type, which would hide the type outside."""
+    branches = {"then_branch": branch("then", (1, 2)), "else_branch": branch("else", (1, 3))}
+    made = model([node("If", ["c"], ["y"], **branches)], [tensor("c", BOOL), f32("x", 1)], [UNTYPED])
+    found = types(tmp_path, made)
+    assert "x" not in found.bodies[0, "then_branch"].types
+    assert found.types["x"] == ValueInfo("x", FLOAT, (1,))
+
+
+@pytest.mark.parametrize("declared", [f32("q", 1, None, 8, 4), tensor("q", 0, *NHWC), f32("q", *NHWC)])
+def test_what_a_declaration_leaves_open_is_inferred(declared: ValueInfoProto, tmp_path: Path) -> None:
+    nodes = [node("Relu", ["x"], ["q"]), node("Relu", ["q"], ["y"])]
+    found = types(tmp_path, model(nodes, [f32("x", *NHWC)], [f32("y", *NHWC)], [declared]))
+    assert found.types["q"] == ValueInfo("q", FLOAT, NHWC)
+
+
+def test_what_is_declared_stays_where_inference_knows_better(tmp_path: Path) -> None:
+    """onnx puts the 1 it works out over the symbol; the file says `n`, and that is shown."""
+    nodes = [node("Relu", ["x"], ["q"]), node("Relu", ["q"], ["y"])]
+    assert shape_of(tmp_path, nodes, "q", value_info=[f32("q", "n", 8, 8, 4)]) == ("n", 8, 8, 4)
 
 
 def test_bodies_may_share_names(tmp_path: Path) -> None:
