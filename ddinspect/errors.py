@@ -6,11 +6,9 @@ catches `DDInspectError`.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
-from unicodedata import category
+from typing import ClassVar
 
-# Unicode's control, format (reading direction) and surrogate characters, and its line and paragraph separators.
-_NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+from ddinspect.printable import printable
 
 
 class DDInspectError(Exception):
@@ -26,7 +24,7 @@ class DDInspectError(Exception):
     exit_code: ClassVar[int] = 2
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(ascii(c)[1:-1] if category(c) in _NOT_SHOWN else c for c in message))
+        super().__init__(printable(message))
 
 
 class UnreadableInputError(DDInspectError):

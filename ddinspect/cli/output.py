@@ -108,7 +108,7 @@ def _mode_of_new_file(path: Path) -> int:
 
 def say(message: str) -> None:
     """One line on stderr. Control characters in it are shown, never sent."""
-    from ddinspect.artifacts.printable import printable
+    from ddinspect.printable import printable
 
     if sys.stderr is None:
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.columns import INDENT, table_lines, wrapped
 from ddinspect.render.left_sections import todo_section
 from ddinspect.render.section import Section, View

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.report import PackageReport, Report, Reports
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.quantities import NOT_AVAILABLE, counted, macs, percent, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.quantities import counted, macs, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names, times
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.left_sections import todo_section
 from ddinspect.render.section import Section, View
 from ddinspect.render.sections import overview_section, report_sections

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ddinspect.analysis import signature
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.rules import wording
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.fusion_sections import fusion_sections
 from ddinspect.render.headline import figures_section, source_section
 from ddinspect.render.left_sections import compute_section, gap_sections, kind_sections, op_types_section

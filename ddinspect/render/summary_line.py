@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.quantities import NOT_AVAILABLE, percent, plain
 from ddinspect.report import PackageReport, Report, Reports
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.quantities import counted, shape_text, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names, times
 

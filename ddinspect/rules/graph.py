@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ddinspect.artifacts.printable import printable
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import NAMES, UNDEFINED, dtype_name
 from ddinspect.onnxfile.model import Function, Model, Node
+from ddinspect.printable import printable
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.walk import distinct, graphs, nodes_of, parts, tensors
 from ddinspect.rules.wording import counted, listed, quoted

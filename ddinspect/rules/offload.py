@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from ddinspect.artifacts.metadata import Metadata
-from ddinspect.artifacts.printable import printable
 from ddinspect.onnxfile.dispatch import replaced
+from ddinspect.printable import printable
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.walk import Dispatched, dispatched
 from ddinspect.rules.wording import counted, listed, quoted

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from ddinspect.analysis.cost import total
 from ddinspect.analysis.signature import signatures
-from ddinspect.artifacts.printable import printable
 from ddinspect.artifacts.report_text import ReportText, TextRow, contradictions
 from ddinspect.artifacts.report_text.values import CUT, FUSED_SUM, NOT_OFFLOADED_SUM, OFFLOADED_SUM, OP_TYPES, RATIO
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import UNDEFINED
 from ddinspect.onnxfile.model import Node
+from ddinspect.printable import printable
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.wording import listed, quoted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 
 _SHOWN: Final = 3
 _UNITS: Final = ("kB", "MB", "GB", "TB", "PB")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddinspect.artifacts.printable import printable
 from ddinspect.artifacts.report_text import (
     ComparisonSums,
     ReportText,
@@ -17,6 +16,7 @@ from ddinspect.artifacts.report_text import (
     read_report_text,
     write_report_text,
 )
+from ddinspect.printable import printable
 
 FIXTURE = Path(__file__).parents[2] / "fixtures/sd15-vae-decoder/dd/onnx_report.txt"
 OP_TYPES = ("SDAdd", "SDConv", "SDGemm", "SDGroupNorm", "SDMHA_VAE", "SDResize")

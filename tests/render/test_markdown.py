@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from sample_reports import bare_text, changed, package, unet, untouched, vae
 
 from ddinspect.analysis.values import LeftRow, Source, Todo
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 from ddinspect.render.markdown import escaped, render_markdown, render_todo_markdown
 from ddinspect.report import Document, Reports
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from ddinspect.artifacts.printable import printable
 from ddinspect.artifacts.report_text.values import (
     COLUMNS,
     COLUMNS_BY_NAME,
@@ -21,6 +20,7 @@ from ddinspect.artifacts.report_text.values import (
     ReportText,
     TextRow,
 )
+from ddinspect.printable import printable
 
 if TYPE_CHECKING:
     from rich.table import Table

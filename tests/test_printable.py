@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ddinspect.artifacts.printable import printable
+from ddinspect.printable import printable
 
 
 @pytest.mark.parametrize(
