@@ -34,9 +34,19 @@ class Terminal(NamedTuple):
 def terminal(choice: ColorChoice, *, to_file: bool) -> Terminal:
     """What the document will be shown on."""
     is_terminal = not to_file and sys.stdout is not None and sys.stdout.isatty()
-    color = choice == "always" or (choice == "auto" and is_terminal and "NO_COLOR" not in os.environ)
-    width = os.get_terminal_size(sys.stdout.fileno()).columns if is_terminal else None
-    return Terminal(width=width or None, color=color, unicode=to_file or _can_encode_boxes(sys.stdout))
+    # https://no-color.org: the variable counts if it is not empty.
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    color = choice == "always" or (choice == "auto" and is_terminal and not plain)
+    return Terminal(
+        width=_columns() if is_terminal else None, color=color, unicode=to_file or _can_encode_boxes(sys.stdout)
+    )
+
+
+def _columns() -> int | None:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    except OSError:  # a terminal of a kind that does not tell
+        return None
 
 
 def _can_encode_boxes(stream: TextIO | None) -> bool:
