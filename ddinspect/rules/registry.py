@@ -43,7 +43,7 @@ def _text_findings(text: ReportText) -> Iterator[Finding]:
 
 
 def _finding(rule: Rule, hit: Hit) -> Finding:
-    return Finding(rule=rule.id, severity=rule.severity, message=hit.message, node=hit.node, fix=hit.fix or rule.fix)
+    return Finding(rule=rule.id, severity=rule.severity, message=hit.message, node=hit.node, fix=rule.fix)
 
 
 def _sorted(found: list[Finding]) -> tuple[Finding, ...]:

@@ -36,11 +36,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hit(NamedTuple):
-    """One place where a rule applies: what is the case, at which node, and a fix that is more to the point."""
+    """One place where a rule applies: what is the case, and at which node."""
 
     message: str
     node: str | None = None
-    fix: str | None = None
 
 
 Check: TypeAlias = Callable[[Context], Iterator[Hit]]

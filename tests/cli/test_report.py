@@ -227,3 +227,14 @@ def test_todo_is_the_kernel_writers_list(package: Path, capsys: pytest.CaptureFi
     rows = capsys.readouterr().out.splitlines()
     assert [row.split(",")[0] for row in rows] == ["op_type", "Add", "Softmax"]
     assert run(["report", str(package / "unet"), "--todo", "--format", "text"]) == 2
+
+
+def test_a_text_that_was_asked_for_must_be_readable_one_that_was_found_need_not(
+    component: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (component / "dd" / "onnx_report.txt").write_text("cut")
+    assert run(["report", str(component), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["source"]["text"] is None
+    assert [finding["rule"] for finding in document["findings"]] == ["DD011"]
+    assert run(["report", str(component), "--text", str(component / "dd" / "onnx_report.txt")]) == 2
