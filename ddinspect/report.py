@@ -109,7 +109,7 @@ def select(resolved: Resolved, components: Sequence[str] = (), resolutions: Sequ
     picked = tuple(
         target
         for target in resolved.targets
-        if (not components or any(f"/{name.strip('/')}/" in f"/{target.component}/" for name in components))
+        if (not components or any(f"/{name.strip('/')}/" in f"/{target.component or ''}/" for name in components))
         and (not resolutions or target.resolution in resolutions)
     )
     if not picked:

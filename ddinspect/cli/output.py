@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from pathlib import Path
@@ -80,31 +81,46 @@ def _write_stdout(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read it has seen enough. The interpreter flushes again on exit: let that go nowhere.
+    except OSError as error:
+        # The interpreter flushes once more on exit: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read a pipe has seen enough; Windows calls that EINVAL.
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            raise OutputError(f"stdout: cannot be written: {error.strerror or error}") from error
 
 
 def _write_file(text: str, path: Path) -> None:
-    import tempfile
-
-    if path.is_dir():
+    target = Path(os.path.realpath(path))  # a link is written through, not replaced
+    if target.is_dir():
         raise OutputError(f"{path}: is a folder; name a file")
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if target.exists() and not target.is_file():
+            _write(text, target)  # a device or a pipe: nothing that could be replaced
+        else:
+            _replace(text, target)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _write(text: str, target: Path) -> None:
+    with target.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        file.write(text)
+
+
+def _replace(text: str, target: Path) -> None:
+    import tempfile
+
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(descriptor)
+    temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
+        _write(text, temporary)
         # A temporary file is private; the finished one gets the rights that a plain open would have given it.
-        Path(temporary).chmod(_mode_of_new_file(path))
-        Path(temporary).replace(path)
-    except BaseException as error:
+        temporary.chmod(_mode_of_new_file(target))
+        temporary.replace(target)
+    except BaseException:
         with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        if isinstance(error, OSError):
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+            temporary.unlink()
         raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -42,6 +43,12 @@ class _Options(NamedTuple):
     no_color: bool
 
 
+def _number(_: click.Context, option: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):  # which no range excludes
+        raise click.BadParameter("not a number", param=option)
+    return value
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--meta", multiple=True, metavar="PATH", help="Metadata file or folder to use, not those found.")
@@ -56,7 +63,9 @@ class _Options(NamedTuple):
     help="text is AMD's onnx_report.txt.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file, whole or not at all.")
-@click.option("--fail-under", type=float, metavar="PCT", help="Exit 1 if dd_ratio is lower.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), callback=_number, metavar="PCT", help="Exit 1 if dd_ratio is lower."
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["never", "info", "warning", "error"]),
@@ -66,7 +75,7 @@ class _Options(NamedTuple):
 )
 @click.option("--by-name", is_flag=True, help="One row per node (console, text).")
 @click.option("--todo", is_flag=True, help="Only the kernel writer's list: compute left on the CPU.")
-@click.option("--all", is_flag=True, help="Do not shorten long lists (console).")
+@click.option("--all", is_flag=True, help="Do not shorten long lists (console, markdown).")
 @click.option("--width", type=click.IntRange(min=40), metavar="N", help="Columns. [text: 79; console: the terminal's]")
 @click.option("--redact", is_flag=True, help="Replace paths and user names by placeholders.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the one-line summary.")
@@ -84,6 +93,7 @@ def report(paths: tuple[str, ...], **options: Any) -> int:
 def _run(paths: tuple[str, ...], options: _Options) -> int:
     from ddinspect.artifacts.locate import expand
     from ddinspect.errors import UsageError
+    from ddinspect.gate.verdict import worst
     from ddinspect.render.redact import redact
     from ddinspect.report import Reports
 
@@ -115,11 +125,6 @@ def _parts(document: Document) -> tuple[Report | PackageReport, ...]:
     return document.reports if isinstance(document, Reports) else (document,)
 
 
-def worst(codes: list[int]) -> int:
-    """The exit code of several reports: unreadable, then failed, then nothing to gate, then fine."""
-    return min(codes, key=(2, 1, 3, 0).index, default=0)
-
-
 def _read(path: str, options: _Options) -> tuple[Document | None, tuple[DDInspectError, ...]]:
     """What a path stands for, and what of it cannot be read."""
     from ddinspect.artifacts.locate import resolve
@@ -136,6 +141,8 @@ def _read(path: str, options: _Options) -> tuple[Document | None, tuple[DDInspec
                 raise UsageError("--meta and --text are about one model; name one PATH")
             package, errors = report_package(resolved)
             return package if package.components else None, errors
+        if first.kind != "model" and (options.meta or options.text):
+            raise UsageError(f"{first.path}: --meta and --text are about a model, which this is not")
         if first.kind == "saved":
             return parse_document(read_side_file(first.path), first.path), ()
         return analyze_target(first, meta=options.meta, text=options.text), ()
@@ -149,7 +156,7 @@ def _render(document: Document, options: _Options) -> str:
     choice: ColorChoice = "never" if options.no_color else options.color
     shown_on = terminal(choice, to_file=options.output is not None)
     # AMD's layout has a width of its own, whatever the terminal's.
-    width = options.width or (None if options.format == "text" else shown_on.width)
+    width = options.width or (shown_on.width if options.format == "console" else None)
     return render(
         document,
         options.format,

@@ -9,6 +9,8 @@ import msgspec
 from ddinspect.report import PackageReport, Report
 from ddinspect.rules.finding import SEVERITIES
 
+# Worst first: unreadable, failed, nothing to gate, fine.
+_WORST_FIRST: Final = (2, 1, 3, 0)
 FailOn: TypeAlias = Literal["never", "info", "warning", "error"]
 
 FINE: Final = 0
@@ -22,6 +24,11 @@ class Verdict(msgspec.Struct, frozen=True):
 
     code: int
     reasons: tuple[str, ...] = ()
+
+
+def worst(codes: list[int]) -> int:
+    """The exit code of several reports together."""
+    return min(codes, key=_WORST_FIRST.index, default=FINE)
 
 
 def verdict(document: Report | PackageReport, *, fail_under: float | None, fail_on: FailOn) -> Verdict:

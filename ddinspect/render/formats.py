@@ -16,6 +16,8 @@ from ddinspect.render.summary_line import summary_lines
 from ddinspect.render.text import render_text
 from ddinspect.report import Document, PackageReport, Report
 
+AMD_WIDTH: Final = 79  # what published files have
+
 
 class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to print a document.
@@ -45,6 +47,10 @@ def render(document: Document, format_name: str, options: RenderOptions) -> str:
     Raises:
         UsageError: the format cannot do what the options ask for.
     """
+    for option in ("by_name", "quiet", "todo", "width"):
+        if getattr(options, option) and format_name not in _HONOURED_BY[option]:
+            formats = " or ".join(_HONOURED_BY[option])
+            raise UsageError(f"--{option.replace('_', '-')} is for --format {formats}, not for {format_name}")
     return FORMATS[format_name](document, options)
 
 
@@ -79,8 +85,6 @@ def _csv(document: Document, options: RenderOptions) -> str:
 
 
 def _text(document: Document, options: RenderOptions) -> str:
-    if options.todo:
-        raise UsageError("--todo has no form in AMD's report; use --format console, markdown or csv")
     width = AMD_WIDTH if options.width is None else options.width
     if isinstance(document, Report):
         return render_text(document, width, options.by_name)
@@ -92,12 +96,18 @@ def _text(document: Document, options: RenderOptions) -> str:
     return "\n".join(_text(report, options) for report in document.reports)
 
 
-AMD_WIDTH: Final = 79  # what published files have
-
 FORMATS: Final[dict[str, Callable[[Document, RenderOptions], str]]] = {
     "console": _console,
     "text": _text,
     "json": _json,
     "markdown": _markdown,
     "csv": _csv,
+}
+
+# Options that change what is printed, and the formats that can do so.
+_HONOURED_BY: Final = {
+    "by_name": ("console", "text"),
+    "quiet": ("console",),
+    "todo": ("console", "markdown", "csv"),
+    "width": ("console", "text"),
 }
