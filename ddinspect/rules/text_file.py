@@ -8,17 +8,25 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ddinspect.analysis.cost import total
+from ddinspect.analysis.figures import percent
 from ddinspect.analysis.signature import signatures
+from ddinspect.analysis.values import DDNode
 from ddinspect.artifacts.report_text import ReportText, TextRow, contradictions
-from ddinspect.artifacts.report_text.values import CUT, FUSED_SUM, NOT_OFFLOADED_SUM, OFFLOADED_SUM, OP_TYPES, RATIO
+from ddinspect.artifacts.report_text.values import (
+    CUT,
+    FUSED_SUM,
+    HALF_A_DIGIT,
+    NOT_OFFLOADED_SUM,
+    OFFLOADED_SUM,
+    OP_TYPES,
+    RATIO,
+)
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.dtypes import UNDEFINED
 from ddinspect.onnxfile.model import Node
 from ddinspect.printable import printable
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.wording import listed, quoted
-
-_HALF_A_DIGIT: Final = 0.005 + 1e-9  # the text has two decimals
 
 
 class _Row(NamedTuple):
@@ -50,24 +58,48 @@ def _text_contradicts_graph(context: Context) -> Iterator[Hit]:
 
 def _figures(context: Context, text: ReportText) -> Iterator[str]:
     """Differences between the sums of the text and those of the main graph, which is all that AMD counts."""
-    fusion, main = context.analysis.fusion, context.split.expansion.scopes[0]
-    dd_nodes = [dd for dd in fusion.dd_nodes if dd.scope == main.path] if fusion else []
+    dd_nodes = _dd_nodes(context)
+    left = len(_nodes(context, "not offloaded", text.not_offloaded))
+    fused = total([dd.fused_ops for dd in dd_nodes])
     sums = (
-        (NOT_OFFLOADED_SUM, text.not_offloaded_sum, len(main.nodes) - len(dd_nodes)),
+        (NOT_OFFLOADED_SUM, text.not_offloaded_sum, left),
         (OFFLOADED_SUM, text.offloaded_sum, len(dd_nodes)),
-        (FUSED_SUM, text.fused_ops, total([dd.fused_ops for dd in dd_nodes])),
+        (FUSED_SUM, text.fused_ops, fused),
     )
     for label, stated, found in sums:
         if stated is not None and found is not None and stated != found:
             yield f"`{label}` is {stated} in the text and {found} in the graph"
-    ratio = context.analysis.summary.dd_ratio_top_level
-    if text.ratio is not None and ratio is not None and abs(text.ratio - ratio) > _HALF_A_DIGIT:
+    if text.ratio is None or fused is None or fused + left == 0:
+        return
+    ratio = percent(fused, left)
+    if abs(text.ratio - ratio) > HALF_A_DIGIT:
         yield f"`{RATIO}` is {text.ratio}% in the text and {ratio}% in the graph"
 
 
-def _op_types(context: Context, text: ReportText) -> Iterator[str]:
+def _dd_nodes(context: Context) -> list[DDNode]:
+    """DD nodes of the main graph."""
     fusion, main = context.analysis.fusion, context.split.expansion.scopes[0]
-    dd_nodes = [dd for dd in fusion.dd_nodes if dd.scope == main.path] if fusion else []
+    return [dd for dd in fusion.dd_nodes if dd.scope == main.path] if fusion else []
+
+
+def _nodes(context: Context, table: str, rows: tuple[TextRow, ...]) -> list[Node]:
+    """The nodes of the main graph that a table of the text is about.
+
+    A call of a local function is a node for AMD. This package prints none of them: a text without a row of their types
+    is taken for one of its own.
+    """
+    expansion = context.split.expansion
+    nodes = [node for node in expansion.scopes[0].nodes if is_dispatch(node) == (table == "offloaded")]
+    calls = {_one_line(node.op_type) for node in nodes if expansion.is_call(node)}
+    printed = {_one_line(row.op_type) for row in rows}
+    cut = {op_type for op_type in printed if CUT in op_type}
+    if calls & printed or _covered(cut, calls):
+        return nodes
+    return [node for node in nodes if not expansion.is_call(node)]
+
+
+def _op_types(context: Context, text: ReportText) -> Iterator[str]:
+    dd_nodes = _dd_nodes(context)
     if text.op_types is None or any(dd.meta is None for dd in dd_nodes):
         return
     in_graph = {_one_line(op_type) for dd in dd_nodes for op_type in dd.by_type}
@@ -86,8 +118,7 @@ def _rows(context: Context, table: str, rows: tuple[TextRow, ...]) -> Iterator[s
 
     Names are not compared: AMD's printer loses parts of them without a trace.
     """
-    main = context.split.expansion.scopes[0]
-    nodes = [node for node in main.nodes if is_dispatch(node) == (table == "offloaded")]
+    nodes = _nodes(context, table, rows)
     in_text, in_graph = _by_type(map(_text_row, rows)), _by_type(_graph_row(context, node) for node in nodes)
     cut = {op_type for op_type in in_text if CUT in op_type}
     types = in_text.keys() | in_graph.keys()
@@ -140,7 +171,8 @@ def _graph_row(context: Context, node: Node) -> _Row:
 
 
 def _signature(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> str:
-    return _one_line(f"{', '.join(inputs)} -> {', '.join(outputs)}")
+    # No commas between tensors: where a dim has blanks and brackets in its name, the text does not say where one ends.
+    return _one_line(f"{' '.join(inputs)} -> {' '.join(outputs)}")
 
 
 def _one_line(text: str) -> str:

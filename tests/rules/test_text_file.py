@@ -5,13 +5,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from faulty_graphs import TEXT, report_of, vae_with
+from faulty_graphs import IMPORTS, LOCAL, TEXT, local_function, report_of, vae_with
 from messages import messages_of
 from mutants import Graph, make
 
 from ddinspect import report
 from ddinspect.artifacts.report_text import ReportText, TextRow
+from ddinspect.render.text import render_text
 from ddinspect.rules.registry import check_text
+from fixtures.small_graphs import CASES
 from fixtures.small_graphs.base import NCHW, small
 from fixtures.small_graphs.build import f32, node, save
 from fixtures.small_graphs.report_text import offload_report
@@ -117,3 +119,44 @@ def test_a_bare_text_in_a_file(tmp_path: Path) -> None:
     make("t3_contradicts_itself", tmp_path)
     (finding,) = report.analyze(tmp_path / TEXT).findings
     assert finding.message.startswith("the report text disagrees with itself: `Offload Ratio (dd fusion)` is 96.7%")
+
+
+@pytest.mark.parametrize("name", [name for name, _ in CASES if name != "t5_lfs_model"])
+def test_the_fix_of_a_contradiction_is_none_itself(name: str, tmp_path: Path) -> None:
+    path = make(name, tmp_path)
+    (path.parent / TEXT).write_text(render_text(report.analyze(path)), encoding="utf-8")
+    again = report.analyze(path)
+    assert again.source.text is not None, again.source.notes
+    assert not {"DD007", "DD008"} & {finding.rule for finding in again.findings}, again.findings
+
+
+def test_calls_of_local_functions_are_nodes_for_amd(tmp_path: Path) -> None:
+    """A Relu and a call: AMD prints both, this package the Relu alone; a text that has the call twice is neither."""
+
+    def printed(folder: Path, *, calls: int) -> Path:
+        made = small(nodes=[node("Block", ["y"], ["z"], "call", LOCAL)], outputs=[f32("z", *NCHW)], opsets=IMPORTS)
+        made.functions.append(local_function("Block", [node("Relu", ["in"], ["out"], "relu")]))
+        path = save(folder, made)
+        made.graph.node.extend([made.graph.node[-1]] * (calls - 1))
+        (folder / TEXT).write_bytes(offload_report(made, ["SDSilu"], width=120).encode())
+        return path
+
+    assert said(partial(printed, calls=1), tmp_path / "amd") == []
+    assert said(partial(printed, calls=2), tmp_path / "other") == [
+        "`Not offloaded sum` is 6 in the text and 5 in the graph",
+        "`Offload Ratio (dd fusion)` is 33.33% in the text and 37.5% in the graph",
+        "2 `Block` not offloaded in the text and 1 in the graph",
+    ]
+
+
+def test_a_ratio_may_be_half_a_digit_off_and_no_more(tmp_path: Path) -> None:
+    def with_ratio(folder: Path, *, ratio: str) -> Path:
+        path = save(folder, small())  # 3 fused, 4 left: 42.857142...%
+        text = offload_report(small(), ["SDSilu"])
+        (folder / TEXT).write_bytes(text.replace("42.86%", ratio).encode())
+        return path
+
+    assert said(partial(with_ratio, ratio="42.86%"), tmp_path / "same") == []
+    assert said(partial(with_ratio, ratio="42.87%"), tmp_path / "other") == [
+        "`Offload Ratio (dd fusion)` is 42.87% in the text and 42.86% in the graph"
+    ]

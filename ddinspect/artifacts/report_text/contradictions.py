@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ddinspect.artifacts.report_text.values import (
     FUSED_SUM,
+    HALF_A_DIGIT,
     NOT_OFFLOADED_SUM,
     OFFLOADED_SUM,
     OP_TYPES,
@@ -13,9 +12,6 @@ from ddinspect.artifacts.report_text.values import (
     ReportText,
     TextRow,
 )
-
-# Half of the last printed digit, and a little for the binary form of decimal fractions.
-_ROUNDING: Final = 0.005 + 1e-9
 
 
 def contradictions(report: ReportText) -> tuple[str, ...]:
@@ -61,7 +57,7 @@ def _ratio_sentence(whose: str, fused: int | None, not_offloaded: int | None, st
     if total == 0:
         return f"`{RATIO}`{whose} is {stated}% but its sums are both 0"
     ratio = 100 * fused / total
-    if abs(ratio - stated) <= _ROUNDING:
+    if abs(ratio - stated) <= HALF_A_DIGIT:
         return ""
     return (
         f"`{RATIO}`{whose} is {stated}% but its sums make it {round(ratio, 2)}% "

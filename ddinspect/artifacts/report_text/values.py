@@ -20,6 +20,8 @@ RATIO: Final = "Offload Ratio (dd fusion)"
 LABELS: Final = (NOT_OFFLOADED_SUM, OFFLOADED_SUM, OP_TYPES, FUSED_SUM, RATIO)
 COMPARISON: Final = "In comparison model:"
 UNKNOWN: Final = "n/a"
+HALF_A_DIGIT: Final = 0.005 + 1e-9
+"""Half of the last digit of a printed ratio, and a little for the binary form of decimal fractions."""
 
 TableName: TypeAlias = Literal["not offloaded", "offloaded"]
 
