@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob
 import os
 import stat
@@ -15,13 +14,13 @@ import msgspec
 
 from ddinspect.artifacts.components import DD_FOLDER, LEVELS, REPORT_TEXT, Found, find_components
 from ddinspect.artifacts.metadata import COMBINED_NAME, Metadata, read_metadata
+from ddinspect.artifacts.report_text import decode_text, looks_like_report_text
 from ddinspect.errors import UnreadableInputError
 
 TargetKind: TypeAlias = Literal["model", "text", "saved"]
 
 _CACHES: Final = ("cache", ".cache")  # in the order of AMD's runtime
 _HEAD: Final = 64 * 1024  # log lines may stand before a report's first table
-_TITLE: Final = "DynamicDispatch Offload"
 _PATTERN_SIGNS: Final = frozenset("*?[")
 
 
@@ -215,22 +214,10 @@ def _kind_of_file(path: Path) -> TargetKind:
     if path.name == REPORT_TEXT:
         return "text"
     with path.open("rb") as file:
-        text = _as_text(file.read(_HEAD))
-    if text.lstrip().startswith("{"):
+        head = file.read(_HEAD)
+    if decode_text(head).lstrip().startswith("{"):
         return "saved"
-    return "text" if _TITLE in text else "model"
-
-
-def _as_text(head: bytes) -> str:
-    """The beginning of a text in UTF-8 or UTF-16 (what PowerShell's `>` writes); empty for anything else."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return head.decode("utf-16", errors="replace")
-    if b"\0" not in head:
-        return head.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-    # A text with zero bytes is UTF-16: its first character is ASCII, so one of its two bytes is zero.
-    if head[1:2] == b"\0":
-        return head.decode("utf-16-le", errors="replace")
-    return head.decode("utf-16-be", errors="replace") if head[:1] == b"\0" else ""
+    return "text" if looks_like_report_text(head) else "model"
 
 
 def _keys(found: Sequence[Found], root: Path) -> list[str]:

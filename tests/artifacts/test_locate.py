@@ -12,6 +12,7 @@ from ddinspect.errors import UnreadableInputError
 
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 TABLE = "   DynamicDispatch Offload - not offloaded   \n+---+\n"
+HEADINGS = "| Op Type | Count | Inputs | Outputs |\n"
 
 
 def put(root: Path, *names: str, content: str = "onnx") -> None:
@@ -140,11 +141,16 @@ def test_report_text_beside_the_model(tmp_path: Path) -> None:
         ("replaced.onnx", b"\x08\x0a:\x00\x00", "model"),
         ("model.bin", b"\x08\x0aDynamicDispatch Offload\x00\x00", "model"),
         ("notes.txt", b"nothing of ours", "model"),
+        ("quoting.bin", b"\x08\x0aDynamicDispatch Offload - offloaded\x00\n\x00", "model"),
         ("empty.onnx", b"", "model"),
         ("pointer.onnx", LFS.encode(), "model"),
         ("onnx_report.txt", b"", "text"),
         ("saved.txt", b"==== REPORTING ====\r\n" + TABLE.encode(), "text"),
         ("bom.log", b"\xef\xbb\xbf" + TABLE.encode(), "text"),
+        ("untitled.log", HEADINGS.encode(), "text"),
+        ("names.out", HEADINGS.replace("Count", "Name").encode(), "text"),
+        ("box.txt", HEADINGS.replace("|", "│").encode() + "│".encode()[:1], "text"),
+        ("box16.txt", HEADINGS.replace("|", "│").encode("utf-16"), "text"),
         ("utf16.txt", TABLE.encode("utf-16"), "text"),
         ("utf16le.txt", TABLE.encode("utf-16-le"), "text"),
         ("utf16be.txt", TABLE.encode("utf-16-be"), "text"),

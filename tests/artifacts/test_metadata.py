@@ -194,7 +194,7 @@ def test_broken_content_is_refused_with_a_reason(tmp_path: Path, content: bytes,
 
 def test_paths_that_are_no_file(tmp_path: Path) -> None:
     assert "no such file" in refusal(tmp_path / "absent_meta.json")
-    assert "not a regular file" in refusal(tmp_path)
+    assert "a folder, not a file" in refusal(tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

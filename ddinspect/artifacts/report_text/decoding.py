@@ -42,5 +42,8 @@ def looks_like_report_text(head: bytes | str) -> bool:
     Args:
         head: Its first kilobytes, or all of it. A log may have other lines first.
     """
-    text = decode_text(head) if isinstance(head, bytes) else head
+    # The last line may end within a character, and then all of it would not pass for UTF-8.
+    text = decode_text(head[: head.rfind(b"\n") + 1] or head) if isinstance(head, bytes) else head
+    if "\0" in text:
+        return False  # a model whose strings quote a report
     return _TITLE.search(text) is not None or _HEADINGS.search(text) is not None

@@ -36,11 +36,10 @@ from ddinspect.artifacts.report_text.values import (
     ReportText,
     TextRow,
 )
+from ddinspect.artifacts.sidefile import read_side_file
 from ddinspect.errors import UnreadableInputError
 from ddinspect.onnxfile.dtypes import NAMES
-from ddinspect.onnxfile.view import opened
 
-_LIMIT: Final = 64 * 2**20
 _PRINT_AGAIN: Final = "print the report again (`onnx_utils report dd_offload`)"
 _PRINT_WIDER: Final = "print the report again with the environment variable COLUMNS=200"
 _COUNT: Final = re.compile("[0-9]{1,18}")
@@ -62,13 +61,9 @@ def read_report_text(path: str | os.PathLike[str]) -> ReportText:
     """Read a report text from disk, in any encoding of `decode_text`; see `parse_report_text`.
 
     Raises:
-        UnreadableInputError: as `parse_report_text`, or the file cannot be read.
+        UnreadableInputError: as `parse_report_text`, or as `read_side_file` where the file cannot be read.
     """
-    with opened(path) as buffer:
-        data = buffer[: _LIMIT + 1]
-    if len(data) > _LIMIT:
-        raise UnreadableInputError(os.fspath(path), "too large for a report text (over 64 MiB)", _PRINT_AGAIN)
-    return parse_report_text(decode_text(data), os.fspath(path))
+    return parse_report_text(decode_text(read_side_file(path)), os.fspath(path))
 
 
 def parse_report_text(text: str, path: str) -> ReportText:
