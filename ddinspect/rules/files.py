@@ -20,7 +20,7 @@ from ddinspect.rules.wording import counted, listed, quoted, size
 _DRIVE: Final = re.compile("[A-Za-z]:")
 _LARGEST_POINTER: Final = 1024  # bytes; the Git LFS specification says a pointer is smaller
 _SIDE_FOLDERS: Final = ("cache", ".cache", "dd/cache", "dd/.cache")
-_SIDE_FILES: Final = re.compile(r"dd_metastate_.*|onnx_report\.txt")
+_STATE_FILES: Final = re.compile("dd_metastate_.*")
 
 # A path that begins with a drive, a server, or a folder that people's own files lie in. What stands before it must not
 # be part of a name or of a web address.
@@ -159,8 +159,8 @@ def _lfs_pointer(context: Context) -> Iterator[Hit]:
 
 
 def _side_files(folder: Path) -> list[Path]:
-    """Files that belong to a model by their name, and all that lie in its cache folders."""
-    found = [path for path in _listing(folder) if _SIDE_FILES.fullmatch(path.name)]
+    """What the runtime opens for a model: state files by their name, and all that lies in the cache folders."""
+    found = [path for path in _listing(folder) if _STATE_FILES.fullmatch(path.name)]
     for name in _SIDE_FOLDERS:
         found += _listing(folder / name)
     return found
@@ -223,10 +223,10 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         id="DD304",
         name="lfs-pointer",
-        severity="warning",
-        summary="A file beside the model is a Git LFS pointer.",
+        severity="error",
+        summary="A file that the model needs is a Git LFS pointer.",
         why="The repository was cloned without its large files: the pointer is a text of three lines in place of the "
-        "weights or the metadata.",
+        "weights, the state or the metadata, so the runtime cannot load the model.",
         fix="Run `git lfs install` and `git lfs pull` in the repository.",
         check=_lfs_pointer,
     ),

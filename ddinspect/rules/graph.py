@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ddinspect.onnxfile.dispatch import is_dispatch
+from ddinspect.onnxfile.dispatch import DOMAIN, is_dispatch
 from ddinspect.onnxfile.dtypes import NAMES, UNDEFINED, dtype_name
-from ddinspect.onnxfile.model import Function, Model, Node
+from ddinspect.onnxfile.model import Function, FunctionKey, Model, Node
 from ddinspect.printable import printable
 from ddinspect.rules.rule import Context, Hit, Rule
 from ddinspect.rules.walk import distinct, graphs, nodes_of, parts, tensors
@@ -22,12 +22,14 @@ _KNOWN_DOMAINS: Final = frozenset(
         "org.pytorch.aten",
     }
 )  # fmt: skip
+_AMD_DOMAINS: Final = frozenset({DOMAIN, "com.amd"})
 _CAST: Final = "CastAvx"
 
 
 def _is_placeholder(node: Node) -> bool:
     """Whether a node's type is one that AMD's partitioner gives ops before it fuses them into a DD node."""
-    return node.op_type.startswith("SD") or node.op_type.endswith("_noqdq")
+    named = node.op_type.startswith("SD") or node.op_type.endswith("_noqdq")
+    return named and node.domain in _AMD_DOMAINS
 
 
 def _custom_ops(context: Context) -> Iterator[tuple[str, Node]]:
@@ -101,8 +103,27 @@ def _stated_dtypes(model: Model) -> Iterator[tuple[str, int]]:
 
 
 def _inference_dropped(context: Context) -> Iterator[Hit]:
-    for note in context.split.expansion.notes:
+    notes = context.split.expansion.notes
+    # The last note is on the functions that are not entered, where there are any: see `_circular_functions`.
+    for note in notes[:-1] if _not_entered(context) else notes:
         yield Hit(printable(note))
+
+
+def _circular_functions(context: Context) -> Iterator[Hit]:
+    functions = _not_entered(context)
+    if functions:
+        names = listed(quoted(_function_name(key)) for key in functions)
+        yield Hit(f"{counted(len(functions), 'local function')} not entered, for each ends up calling itself: {names}")
+
+
+def _not_entered(context: Context) -> list[FunctionKey]:
+    """Local functions that end up calling themselves."""
+    return sorted(context.split.model.functions.keys() - context.split.expansion.callable)
+
+
+def _function_name(key: FunctionKey) -> str:
+    domain, name, overload = key
+    return (f"{domain}::" if domain else "") + name + (f":{overload}" if overload else "")
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -152,10 +173,20 @@ RULES: Final[tuple[Rule, ...]] = (
         id="DD209",
         name="inference-dropped",
         severity="info",
-        summary="Something about the graph could not be worked out.",
-        why="Shapes that only inference could have told are missing, so bytes and multiply-accumulates may be unknown; "
-        "nodes of functions that call each other in a circle are not counted.",
+        summary="Shape inference failed for a part of the graph.",
+        why="Shapes that only inference could have told are missing, so bytes and multiply-accumulates may be unknown.",
         fix="Run onnx.checker on the model: it names the node that is at fault.",
         check=_inference_dropped,
+    ),
+    Rule(
+        id="DD212",
+        name="circular-functions",
+        severity="error",
+        summary="A local function ends up calling itself.",
+        why="ONNX forbids it and ONNX Runtime refuses the model. A call of such a function counts as one node here; "
+        "what stands in it is not counted.",
+        fix="Save the model again with these calls inlined or the functions renamed apart; a tool that copied a "
+        "function under the name of another is the usual cause.",
+        check=_circular_functions,
     ),
 )

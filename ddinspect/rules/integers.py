@@ -132,7 +132,8 @@ RULES: Final[tuple[Rule, ...]] = (
         severity="warning",
         summary="An integer input becomes BFLOAT16.",
         why="BFLOAT16 has 8 significant bits, so it holds integers exactly up to 256 only. A timestep of 999 arrives "
-        "as 1000, a token id above 256 mostly as another token's. The results are wrong without any error.",
+        "as 1000, a token id above 256 mostly as another token's, and the results are wrong without any error. This is "
+        "a warning and no error because the graph does not say how large the values get.",
         fix="Do the embedding (the table look-up, or Sin and Cos of the timestep) in FLOAT or in integers on the CPU "
         "and cast its result; nothing is lost if the values never exceed 256.",
         check=_integer_through_bf16,

@@ -11,6 +11,7 @@ from fixtures.small_graphs.base import NCHW, NHWC, between, block, block_types, 
 from fixtures.small_graphs.build import (
     BFLOAT16,
     BOOL,
+    DOMAIN,
     FLOAT,
     INT64,
     OPSETS,
@@ -137,12 +138,12 @@ def untyped_output(folder: Path, *, with_metadata: bool = False) -> Path:
     return save(folder, made, None if with_metadata else {})
 
 
-def placeholder_in_function(folder: Path, *, op_type: str) -> Path:
+def placeholder_in_function(folder: Path, *, op_type: str, domain: str = DOMAIN) -> Path:
     made = model(
         [node("Block", ["x"], ["y"], "call", LOCAL)],
         [f32("x", *NHWC)],
         [f32("y", *NHWC)],
-        functions=[local_function("Block", [node(op_type, ["in"], ["out"], "inner")])],
+        functions=[local_function("Block", [node(op_type, ["in"], ["out"], "inner", domain)])],
         opsets=IMPORTS,
     )
     return save(folder, made)
@@ -174,6 +175,20 @@ def constant_of_type(folder: Path, *, dtype: int) -> Path:
     """An initializer of some element type that nothing reads."""
     constant = TensorProto(name="odd", data_type=dtype, dims=[1], raw_data=bytes(4))
     return save(folder, small(initializers=[constant]))
+
+
+def misdeclared(folder: Path, *, dtype: int = FLOAT, functions: Sequence[FunctionProto] = ()) -> Path:
+    """An initializer of INT64 that is declared as another type, and an output whose shape only inference can tell."""
+    made = model(
+        [dispatch("dd", ["x"], ["d"], ["a"], output_shape_0=NHWC), node("Relu", ["d"], ["y"])],
+        [f32("x", 1)],
+        [f32("y", None)],
+        [tensor("w", dtype, 2)],
+        initializers=[helper.make_tensor("w", INT64, [2], [1, 2])],
+        functions=functions,
+        opsets=IMPORTS,
+    )
+    return save(folder, made)
 
 
 def circle_of_functions(folder: Path, *, back: str = "A") -> Path:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from faulty_graphs import (
     LOCAL,
+    TEXT,
     blocked_transposes,
     body_before_maker,
     circle_of_functions,
@@ -20,6 +21,7 @@ from faulty_graphs import (
     function_imports,
     island_in_function,
     metadata_in_both_caches,
+    misdeclared,
     moved_ids,
     node_names_in_branch,
     node_property,
@@ -41,6 +43,7 @@ from fixtures.small_graphs.base import small
 from fixtures.small_graphs.build import (
     BOOL,
     FLOAT,
+    INT64,
     OPSETS,
     UINT8,
     save,
@@ -137,6 +140,11 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "DD201", partial(placeholder_in_function, op_type="SDGemm"), partial(placeholder_in_function, op_type="Abs")
     ),
+    Mutant(
+        "DD201",
+        partial(placeholder_in_function, op_type="X_noqdq", domain="com.amd"),
+        partial(placeholder_in_function, op_type="X_noqdq", domain="com.example"),
+    ),
     Mutant("DD202", "rope_cache_pack", "left_relu"),
     Mutant("DD202", "t6_block_float_on_cpu", "t6_block_float"),
     Mutant("DD202", "rope_cache_pack", "left_sd_op"),
@@ -160,11 +168,14 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("DD207", "t10_unsorted", "cycle"),
     Mutant("DD208", "cycle", "no_cycle"),
     Mutant("DD208", "cycle", "t10_unsorted"),
-    Mutant("DD209", circle_of_functions, partial(circle_of_functions, back="Relu")),
+    Mutant("DD209", misdeclared, partial(misdeclared, dtype=INT64)),
+    Mutant("DD209", misdeclared, circle_of_functions),
     Mutant("DD210", "t9_hostile_dd_name", "t9_hostile_names"),
     Mutant("DD210", partial(two_dd_names, second="dd"), partial(two_dd_names, second="other")),
     Mutant("DD210", partial(two_dd_names, second="DD"), "t8_two_shapes"),
     Mutant("DD211", lambda folder: save(folder, small(dd=""), {}), "metadata_missing"),
+    Mutant("DD212", circle_of_functions, partial(circle_of_functions, back="Relu")),
+    Mutant("DD212", circle_of_functions, misdeclared),
     Mutant("DD301", "t5_external_data", "t5_present"),
     Mutant("DD301", "t5_absent", "t5_unsafe_location"),
     *(
@@ -195,6 +206,7 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(side_file, name="dd_metastate_Unet_dd.state", pointer=False),
     ),
     Mutant("DD304", partial(side_file, name="cache/other_meta.json"), partial(side_file, name="notes.txt")),
+    Mutant("DD304", partial(side_file, name="dd_metastate_Unet_dd.fconst"), partial(side_file, name=TEXT)),
     Mutant("DD305", "windows_path_in_properties", "no_path_in_properties"),
     Mutant("DD305", "home_path_in_properties", "no_path_in_properties"),
     *(

@@ -153,6 +153,12 @@ def test_a_metadata_file_that_is_a_pointer_explains_the_missing_metadata(tmp_pat
     assert rules == {"DD002", "DD011", "DD304"}
 
 
+def test_a_report_text_that_is_a_pointer_keeps_no_model_from_loading(tmp_path: Path) -> None:
+    (finding,) = report.analyze(side_file(tmp_path, name="onnx_report.txt")).findings
+    assert finding.rule == "DD011"
+    assert "git lfs pull" in finding.message
+
+
 def test_a_text_that_only_quotes_the_marker_is_none(tmp_path: Path) -> None:
     def quoting(folder: Path) -> Path:
         path = side_file(folder, name="cache/x.const")

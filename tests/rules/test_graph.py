@@ -3,7 +3,16 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from faulty_graphs import circle_of_functions, constant_of_type, function_imports, op_of_domain, placeholder_in_function
+from faulty_graphs import (
+    LOCAL,
+    circle_of_functions,
+    constant_of_type,
+    function_imports,
+    local_function,
+    misdeclared,
+    op_of_domain,
+    placeholder_in_function,
+)
 from messages import findings_of, message_of, messages_of
 
 from fixtures.small_graphs.base import NCHW, small
@@ -80,7 +89,27 @@ def test_a_sequence_has_no_element_type_of_its_own(tmp_path: Path) -> None:
     assert messages_of("DD204", sequence, tmp_path) == []
 
 
-def test_what_could_not_be_worked_out_is_passed_on(tmp_path: Path) -> None:
-    message = message_of("DD209", circle_of_functions, tmp_path)
-    assert "local::A" in message
-    assert "local::B" in message
+def test_the_same_names_in_other_domains_are_ops_of_someone_else(tmp_path: Path) -> None:
+    for op_type in ("SDBlock", "Gemm_noqdq"):
+
+        def elsewhere(folder: Path, op_type: str = op_type) -> Path:
+            made = small(nodes=[node(op_type, ["y"], ["z"], "own", "com.example")], outputs=[f32("z", *NCHW)])
+            return save(folder, made)
+
+        assert messages_of("DD201", elsewhere, tmp_path / op_type / "201") == []
+        assert len(messages_of("DD202", elsewhere, tmp_path / op_type / "202")) == 1
+
+
+def test_functions_that_call_themselves_are_named(tmp_path: Path) -> None:
+    assert message_of("DD212", circle_of_functions, tmp_path) == (
+        "2 local functions not entered, for each ends up calling itself: `local::A`, `local::B`"
+    )
+
+
+def test_what_inference_could_not_do_is_passed_on_and_circles_are_not(tmp_path: Path) -> None:
+    functions = [local_function("A", [node("A", ["in"], ["out"], "again", LOCAL)])]
+    both = partial(misdeclared, functions=functions)
+    assert message_of("DD209", both, tmp_path).startswith("shape inference failed and its result is not used: ")
+    assert message_of("DD212", both, tmp_path) == (
+        "1 local function not entered, for each ends up calling itself: `local::A`"
+    )

@@ -38,6 +38,16 @@ def test_the_file_that_the_runtime_takes_is_named(tmp_path: Path) -> None:
     )
 
 
+def test_another_op_list_in_the_second_place_is_said(tmp_path: Path) -> None:
+    def other_ops(folder: Path) -> Path:
+        path = metadata_in_both_caches(folder)
+        shadowed = folder / ".cache/dd_meta.json"
+        shadowed.write_text(shadowed.read_text().replace("SDSilu", "SDGelu"))
+        return path
+
+    assert "with another op list is not" in message_of("DD004", other_ops, tmp_path)
+
+
 def test_a_function_called_with_two_types_is_one_dd_node(tmp_path: Path) -> None:
     def called(folder: Path) -> Path:
         other = (1, 16, 16, 4)
