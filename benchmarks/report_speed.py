@@ -92,9 +92,10 @@ def measure(row: Row, runs: int) -> str:
     pairs = [(run(row.command), run(row.yardstick)) for _ in range(runs)]
     ratio = statistics.median(ours.seconds / theirs.seconds for ours, theirs in pairs)
     ours, theirs = (Run(*map(statistics.median, zip(*side, strict=True))) for side in zip(*pairs, strict=True))
+    missed = " (missed)" if ratio > row.at_most else ""
     return (
         f"| {row.name} | {ours.seconds:.2f} s, {ours.mebibytes:.0f} MiB | {row.yardstick_name} "
-        f"| {theirs.seconds:.2f} s, {theirs.mebibytes:.0f} MiB | {ratio:.2f} | {row.at_most} |"
+        f"| {theirs.seconds:.2f} s, {theirs.mebibytes:.0f} MiB | {ratio:.2f} | {row.at_most}{missed} |"
     )
 
 

@@ -52,24 +52,25 @@ class Reports(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag
 Document: TypeAlias = Report | PackageReport | Reports
 
 
-def analyze(path: PathLike, *, meta: Sequence[PathLike] = (), text: PathLike | None = None) -> Report:
+def analyze(path: PathLike, *, meta: PathLike | Sequence[PathLike] = (), text: PathLike | None = None) -> Report:
     """Read a model, or a report text, and say what runs where.
 
     Args:
         path: A replaced or original .onnx file, an onnx_report.txt, or the folder of a component (`unet/`,
             `unet/dd/`).
-        meta: Metadata files or folders to use instead of those found beside the model.
+        meta: Metadata file or folder, or several, to use instead of those found beside the model.
         text: The report text to compare with instead of the one found beside the model.
 
     Raises:
         UnreadableInputError: nothing readable is there. The message says what, where, and what to do.
         UsageError: the path stands for several models.
     """
+    given = (meta,) if isinstance(meta, str | os.PathLike) else meta
     resolved = resolve(path)
     if resolved.package and len(resolved.targets) > 1:
         keys = ", ".join(target.component or target.path for target in resolved.targets)
         raise UsageError(f"{os.fspath(path)}: holds several models ({keys}); name one, or use analyze_package")
-    return analyze_target(resolved.targets[0], meta=meta, text=text)
+    return analyze_target(resolved.targets[0], meta=given, text=text)
 
 
 def analyze_package(path: PathLike) -> PackageReport:
@@ -84,13 +85,21 @@ def analyze_package(path: PathLike) -> PackageReport:
     return report
 
 
-def report_package(resolved: Resolved) -> tuple[PackageReport, tuple[DDInspectError, ...]]:
-    """Read every target of a folder. Returns those that can be read, and what is wrong with the others."""
+def report_package(
+    resolved: Resolved, *, meta: Sequence[PathLike] = (), text: PathLike | None = None
+) -> tuple[PackageReport, tuple[DDInspectError, ...]]:
+    """Read every target of a folder. Returns those that can be read, and what is wrong with the others.
+
+    Raises:
+        UsageError: `meta` or `text`, which are about one model, are given for several.
+    """
+    if len(resolved.targets) > 1 and (meta or text is not None):
+        raise UsageError(f"metadata and text are about one model, not {len(resolved.targets)}; pick a component")
     reports: dict[str, Report] = {}
     errors: list[DDInspectError] = []
     for target in resolved.targets:
         try:
-            reports[target.component or target.path] = analyze_target(target)
+            reports[target.component or target.path] = analyze_target(target, meta=meta, text=text)
         except DDInspectError as error:
             errors.append(error)
     return PackageReport(components=reports), tuple(errors)

@@ -84,3 +84,19 @@ def test_public_names_are_listed_and_there() -> None:
     assert all(getattr(ddinspect, name) for name in ddinspect.__all__)
     with pytest.raises(AttributeError, match="no attribute 'analyse'"):
         _ = ddinspect.analyse
+
+
+def test_metadata_may_be_one_path_or_several(tmp_path: Path) -> None:
+    model = shutil.copy(DECODER / "dd" / "replaced.onnx", tmp_path)
+    cache = DECODER / "dd" / "cache"
+    for meta in (cache, str(cache), [cache]):
+        assert ddinspect.analyze(model, meta=meta).summary.fused_ops_source == "meta"
+    assert ddinspect.analyze(model).summary.fused_ops_source == "replaced"
+
+
+def test_metadata_is_about_one_model(package: Path) -> None:
+    cache = DECODER / "dd" / "cache"
+    with pytest.raises(UsageError, match="about one model, not 3; pick a component"):
+        report_package(resolve(package), meta=[cache])
+    picked, errors = report_package(select(resolve(package), ("vae_decoder",)), meta=[cache])
+    assert (len(picked.components), errors) == (1, ())

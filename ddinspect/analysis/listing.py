@@ -68,7 +68,10 @@ def offloaded_rows(fusion: Fusion) -> tuple[OffloadedRow, ...]:
 
 
 def todo(nodes: Iterable[LeftNode]) -> tuple[Todo, ...]:
-    """Compute left on the CPU, grouped by type and signature: most MACs first, then most nodes."""
+    """Compute left on the CPU, grouped by type and signature.
+
+    Most MACs first, then those whose MACs are not known, then what multiplies nothing; most nodes first among equals.
+    """
     groups: defaultdict[tuple[str, tuple[str, ...], tuple[str, ...]], list[LeftNode]] = defaultdict(list)
     for node in nodes:
         if node.kind == "compute":
@@ -84,4 +87,8 @@ def todo(nodes: Iterable[LeftNode]) -> tuple[Todo, ...]:
         )
         for (op_type, inputs, outputs), members in groups.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (-(row.macs or 0), -row.count, row.op_type)))
+    return tuple(sorted(rows, key=lambda row: (_rank(row.macs), -(row.macs or 0), -row.count, row.op_type)))
+
+
+def _rank(macs: int | None) -> int:
+    return 1 if macs is None else 0 if macs else 2

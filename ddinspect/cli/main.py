@@ -11,7 +11,7 @@ import sys
 import click
 
 from ddinspect.cli import report, rules
-from ddinspect.cli.output import say
+from ddinspect.cli.output import say, write_document
 from ddinspect.errors import DDInspectError
 from ddinspect.version import __version__
 
@@ -52,6 +52,9 @@ def run(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
     try:
         result = cli.main(arguments, prog_name="ddinspect", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        write_document(error.format_message() + "\n", None)
+        return 0
     except click.ClickException as error:
         say(f"error: {_advise(error)}")
         return _USAGE_ERROR

@@ -115,7 +115,8 @@ def _run(paths: tuple[str, ...], options: _Options) -> int:
         if options.redact:
             whole = redact(whole)
         write_document(_render(whole, options), options.output)
-        codes += [_judge(document, options) for document in _parts(whole)]
+        parts = _parts(whole)
+        codes += [_judge(document, options, by_path=len(parts) > 1) for document in parts]
     return worst(codes)
 
 
@@ -137,9 +138,7 @@ def _read(path: str, options: _Options) -> tuple[Document | None, tuple[DDInspec
         resolved = select(resolve(path), options.component, options.resolution)
         first = resolved.targets[0]
         if resolved.package:
-            if options.meta or options.text:
-                raise UsageError("--meta and --text are about one model; name one PATH")
-            package, errors = report_package(resolved)
+            package, errors = report_package(resolved, meta=options.meta, text=options.text)
             return package if package.components else None, errors
         if first.kind != "model" and (options.meta or options.text):
             raise UsageError(f"{first.path}: --meta and --text are about a model, which this is not")
@@ -172,10 +171,10 @@ def _render(document: Document, options: _Options) -> str:
     )
 
 
-def _judge(document: Report | PackageReport, options: _Options) -> int:
+def _judge(document: Report | PackageReport, options: _Options, *, by_path: bool) -> int:
     from ddinspect.gate.verdict import verdict
 
-    found = verdict(document, fail_under=options.fail_under, fail_on=options.fail_on)
+    found = verdict(document, fail_under=options.fail_under, fail_on=options.fail_on, by_path=by_path)
     for reason in found.reasons:
         say(reason)
     return found.code

@@ -20,7 +20,7 @@ _BLAMED: Final = 5  # nodes named in a message
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """An exit code, and what to say about it: one line per gate that failed."""
+    """An exit code, and what to say about it: one line per gate that failed or could not be applied."""
 
     code: int
     reasons: tuple[str, ...] = ()
@@ -31,24 +31,36 @@ def worst(codes: list[int]) -> int:
     return min(codes, key=_WORST_FIRST.index, default=FINE)
 
 
-def verdict(document: Report | PackageReport, *, fail_under: float | None, fail_on: FailOn) -> Verdict:
+def verdict(
+    document: Report | PackageReport, *, fail_under: float | None, fail_on: FailOn, by_path: bool = False
+) -> Verdict:
     """Judge a report.
 
     The gate compares the printed two-decimal figure; one that is n/a fails. Components of a package without a DD node
     are not gated; a model or a package that has none at all cannot be (3).
+
+    Args:
+        document: What to judge.
+        fail_under: Bound of `dd_ratio` in percent; None for no gate.
+        fail_on: Least severity that fails.
+        by_path: Whether the reasons name a model by its path, as they must where there are several documents.
     """
     if isinstance(document, Report):
-        return _judge(document, "", fail_under, fail_on)
+        return _judge(document, f"{document.source.path}: " if by_path else "", fail_under, fail_on)
+    names = {key: report.source.path if by_path else key for key, report in document.components.items()}
+    untouched = [key for key, report in document.components.items() if report.summary.dd_nodes == 0]
     parts = [
-        _judge(report, f"{name}: ", None if report.summary.dd_nodes == 0 else fail_under, fail_on)
-        for name, report in document.components.items()
+        _judge(report, f"{names[key]}: ", None if key in untouched else fail_under, fail_on)
+        for key, report in document.components.items()
     ]
     reasons = tuple(reason for part in parts for reason in part.reasons)
     if any(part.code == FAILED for part in parts):
         return Verdict(FAILED, reasons)
-    if fail_under is not None and all(report.summary.dd_nodes == 0 for report in document.components.values()):
+    if fail_under is None or not untouched:
+        return Verdict(FINE)
+    if len(untouched) == len(parts):
         return Verdict(NOTHING_TO_GATE, ("no component has a DynamicDispatch node: there is nothing to gate",))
-    return Verdict(FINE)
+    return Verdict(FINE, tuple(f"{names[key]}: no DynamicDispatch node, not gated" for key in untouched))
 
 
 def _judge(report: Report, prefix: str, fail_under: float | None, fail_on: FailOn) -> Verdict:

@@ -64,6 +64,13 @@ def test_wrong_usage_is_one_line_and_2(arguments: list[str], said: str, capsys: 
     assert said in printed.err
 
 
+def test_the_bare_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Usage: ddinspect")
+    assert printed.err == ""
+
+
 def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -175,6 +175,7 @@ def test_package_is_keyed_by_component(package: Path, capsys: pytest.CaptureFixt
 
 def test_package_gates_only_components_with_a_dd_node(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", str(package), "--fail-under", "29"]) == 0
+    assert capsys.readouterr().err == "ddinspect: text_encoder: no DynamicDispatch node, not gated\n"
     assert run(["report", str(package), "--fail-under", "95"]) == 1
     assert capsys.readouterr().err.startswith("ddinspect: unet: dd_ratio 29.41% is below --fail-under 95%")
     assert run(["report", str(package), "--fail-under", "95", "--component", "vae_decoder"]) == 0

@@ -82,10 +82,17 @@ def test_findings_at_or_above_a_level_fail(fail_on: Any, failing: str) -> None:
 
 def test_a_package_is_gated_where_it_has_dd_nodes() -> None:
     package = PackageReport(components={"text": report(dd_nodes=0, ratio=0.0), "unet": report()})
-    assert verdict(package, fail_under=95, fail_on="never").code == 0
+    passed = verdict(package, fail_under=95, fail_on="never")
+    assert (passed.code, passed.reasons) == (0, ("text: no DynamicDispatch node, not gated",))
     failed = verdict(package, fail_under=96, fail_on="never")
     assert failed.code == 1
     assert failed.reasons[0].startswith("unet: dd_ratio 95.7% is below")
     none = PackageReport(components={"text": report(dd_nodes=0, ratio=0.0)})
     assert verdict(none, fail_under=95, fail_on="never").code == 3
     assert verdict(none, fail_under=None, fail_on="never").code == 0
+
+
+def test_several_documents_are_told_apart_by_path() -> None:
+    assert verdict(report(), fail_under=98, fail_on="never", by_path=True).reasons[0].startswith("m.onnx: dd_ratio")
+    package = PackageReport(components={"unet": report()})
+    assert verdict(package, fail_under=98, fail_on="never", by_path=True).reasons[0].startswith("m.onnx: dd_ratio")
