@@ -54,7 +54,7 @@ def _folded(line: str, width: int | None) -> Iterator[str]:
     """Break between words; a word that is too long, such as the path of a node, behind one of its slashes."""
     from rich.cells import cell_len
 
-    while width is not None and cell_len(line) > width:
+    while width is not None and len(line) > 1 and cell_len(line) > width:
         fits = _fitting(line, width)
         space, slash = line.rfind(" ", 1, fits + 1), line.rfind("/", fits // 2, fits)
         if space > 0 and line[:space].strip():

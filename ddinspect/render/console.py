@@ -17,6 +17,7 @@ from ddinspect.render.section import Section, View
 from ddinspect.render.sections import overview_section, report_sections
 from ddinspect.render.summary_line import summary_lines
 from ddinspect.report import PackageReport, Report, Reports
+from ddinspect.rules.wording import more
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -81,11 +82,11 @@ class _Page:
             within = None if self.width is None else self.width - INDENT
             if section.meaning:
                 yield from (Text(" " * INDENT + line) for line in wrapped(section.meaning, within))
-            rows, more = section.shown(self.view.limit)
+            rows, hidden = section.shown(self.view.limit)
             if rows:
                 yield from table_lines(section.columns, rows, self.width, self.unicode)
-            if more:
-                yield Text(f"{' ' * INDENT}... and {more} more (use --all / --format json)")
+            if hidden:
+                yield Text(f"{' ' * INDENT}... {more(hidden)} (use --all / --format json)")
             yield Text()
 
 

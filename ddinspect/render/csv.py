@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-import msgspec
-
 from ddinspect.printable import printable
 from ddinspect.report import PackageReport, Report, Reports
 
 if TYPE_CHECKING:
     from ddinspect.report import Document
 
-Table: TypeAlias = Literal["nodes", "todo", "figures"]
+Table: TypeAlias = Literal["nodes", "todo"]
 _Cell: TypeAlias = str | int | float | None
 _Rows: TypeAlias = Iterator[tuple[_Cell, ...]]
 
@@ -34,8 +32,7 @@ def render_csv(document: Document, table: Table = "nodes") -> str:
 
     Args:
         document: What to print.
-        table: `nodes` left on the CPU one by one (a text report names none), the kernel writer's `todo` list, or the
-            `figures`.
+        table: `nodes` left on the CPU one by one (a text report names none), or the kernel writer's `todo` list.
     """
     header, rows = _TABLES[table]
     lead, reports = _reports(document)
@@ -77,26 +74,12 @@ def _todo(report: Report) -> _Rows:
         )  # fmt: skip
 
 
-def _figures(report: Report) -> _Rows:
-    """Every value of the summary; the kinds as one row each."""
-    for name, value in msgspec.structs.asdict(report.summary).items():
-        figure = report.figures.get(name)
-        source, reason = (figure.source, figure.reason) if figure else (None, None)
-        explained = (printable(source or ""), printable(reason or ""))
-        if isinstance(value, msgspec.Struct):
-            for kind, count in msgspec.structs.asdict(value).items():
-                yield (f"{name}.{kind}", count, *explained)
-        else:
-            yield (name, value, *explained)
-
-
 _TABLES: Final[dict[Table, tuple[tuple[str, ...], Callable[[Report], _Rows]]]] = {
     "nodes": (
         ("node", "op_type", "domain", "kind", "scope", "times", "inputs", "outputs", "before", "after", "macs"),
         _nodes,
     ),
     "todo": (("op_type", "inputs", "outputs", "count", "macs", "nodes"), _todo),
-    "figures": (("figure", "value", "source", "reason"), _figures),
 }
 
 

@@ -19,14 +19,14 @@ _DIGITS: Final = 30  # far more than any count of bytes or MACs, and still no tr
 _MAKE_ONE: Final = "make one with `ddinspect report MODEL --format json -o FILE`"
 
 
-def render_json(document: Document, indent: bool = True) -> str:
+def render_json(document: Document) -> str:
     """One JSON document with a line break at its end.
 
     Keys come in the order they are declared in. Everything outside ASCII is escaped, so that a console of any encoding
     can print it; that is also why the standard library writes it: it has a form for the lone surrogates that stand
     for undecodable bytes in file names.
     """
-    return json.dumps(msgspec.to_builtins(document), indent=2 if indent else None, allow_nan=False) + "\n"
+    return json.dumps(msgspec.to_builtins(document), indent=2, allow_nan=False) + "\n"
 
 
 def parse_document(text: bytes, path: str) -> Document:
@@ -40,7 +40,7 @@ def parse_document(text: bytes, path: str) -> Document:
         UnreadableInputError: Not JSON, not a report, or a report of a version that this one cannot read.
     """
     try:
-        raw = json.loads(text, parse_constant=_no_such_number, parse_float=_finite, parse_int=_sane)
+        raw = json.loads(text, parse_constant=_no_such_number, parse_float=_finite, parse_int=_of_few_digits)
     except RecursionError as error:
         raise UnreadableInputError(path, "JSON nested too deeply to be a report", _MAKE_ONE) from error
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError are both
@@ -63,7 +63,7 @@ def _finite(number: str) -> float:
     return value
 
 
-def _sane(number: str) -> int:
+def _of_few_digits(number: str) -> int:
     if len(number) > _DIGITS:
         raise ValueError(f"a number of {len(number)} digits")
     return int(number)

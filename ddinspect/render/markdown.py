@@ -16,6 +16,7 @@ from ddinspect.render.section import Section, View
 from ddinspect.render.sections import overview_section, report_sections
 from ddinspect.render.summary_line import summary_line, summary_lines
 from ddinspect.report import PackageReport, Report, Reports
+from ddinspect.rules.wording import more
 
 if TYPE_CHECKING:
     from ddinspect.report import Document
@@ -108,7 +109,7 @@ def _content(section: Section, view: View) -> str:
 def _table(section: Section, view: View) -> str:
     from tabulate import tabulate
 
-    rows, more = section.shown(view.limit)
+    rows, hidden = section.shown(view.limit)
     table = tabulate(
         [[_cell(cell) for cell in row] for row in rows],
         headers=[column.title for column in section.columns],
@@ -116,7 +117,7 @@ def _table(section: Section, view: View) -> str:
         colalign=["right" if column.number else "left" for column in section.columns],
         disable_numparse=True,
     )
-    return table + (f"\n\n... and {more} more" if more else "")
+    return table + (f"\n\n... {more(hidden)}" if hidden else "")
 
 
 def _cell(cell: str) -> str:

@@ -57,7 +57,7 @@ def _scaled(value: int, base: int, limit: float, units: tuple[str, ...]) -> tupl
 
 def counted(number: int | None, noun: str) -> str:
     """A number and its noun: `1 node`, `3 nodes`, `n/a nodes`."""
-    return f"{whole(number)} {noun}" + ("" if number == 1 else "s")
+    return f"{NOT_AVAILABLE} {noun}s" if number is None else wording.counted(number, noun)
 
 
 def shape_text(shape: Shape) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from ddinspect.printable import printable
+from ddinspect.rules.wording import more
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +81,8 @@ def lines(texts: Iterable[str]) -> str:
 def names(nodes: Sequence[str], view: View) -> str:
     """Node names, one below the other, cut to what the view allows."""
     shown = nodes if view.names is None else nodes[: view.names]
-    more = len(nodes) - len(shown)
-    return lines(shown) + (f"\n... and {more} more" if more else "")
+    hidden = len(nodes) - len(shown)
+    return lines(shown) + (f"\n... {more(hidden)}" if hidden else "")
 
 
 def times(count: int) -> str:

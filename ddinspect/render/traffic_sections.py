@@ -9,7 +9,7 @@ from ddinspect.render.quantities import counted, shape_text, size, whole
 from ddinspect.render.section import Column, Section, View, lines, names, times
 
 if TYPE_CHECKING:
-    from ddinspect.analysis.border_values import CastPair, LayoutPair
+    from ddinspect.analysis.border_values import BlockFloatEdge, CastItem, CastPair, Crossing, LayoutPair, Region
     from ddinspect.report import Report
 
 _TENSOR_COLUMNS = (
@@ -27,37 +27,13 @@ def cast_sections(report: Report) -> list[Section]:
     casts = report.casts
     if casts is None:
         return []
-    items = tuple(
-        (
-            f"{printable(item.from_dtype)} -> {printable(item.to_dtype)}",
-            shape_text(item.shape),
-            size(item.bytes),
-            " -> ".join(item.between),
-            times(item.times),
-            printable(item.node),
-            printable(item.tensor),
-        )
-        for item in casts.items
-    )
-    blocks = tuple(
-        (
-            "yes" if edge.certain else "looks like it",
-            shape_text(edge.shape),
-            size(edge.bytes),
-            " -> ".join(edge.between),
-            "",
-            "",
-            printable(edge.tensor),
-        )
-        for edge in casts.block_float
-    )
     return [
         Section(
             key="casts",
             title=f"BF16 casts: {whole(casts.to_bf16)} to, {whole(casts.from_bf16)} from BFLOAT16",
             meaning="Shape, bytes and tensor are those of the BFLOAT16 side.",
             columns=(Column("Types"), *_TENSOR_COLUMNS),
-            rows=items,
+            rows=tuple(map(_cast_row, casts.items)),
         ).used(),
         Section(
             key="cancelling_casts",
@@ -68,10 +44,10 @@ def cast_sections(report: Report) -> list[Section]:
         ).used(),
         Section(
             key="block_float",
-            title=f"Block-float tensors: {whole(len(blocks))}",
+            title=f"Block-float tensors: {whole(len(casts.block_float))}",
             meaning="UINT8 tensors in which 8 values share an exponent; no BF16 casts.",
             columns=(Column("Certain"), *_TENSOR_COLUMNS),
-            rows=blocks,
+            rows=tuple(map(_block_float_row, casts.block_float)),
         ).used(),
     ]
 
@@ -125,29 +101,7 @@ def border_sections(report: Report, view: View) -> list[Section]:
     boundaries = report.boundaries
     if boundaries is None:
         return []
-    regions = tuple(
-        (
-            str(region.index),
-            whole(len(region.dd_nodes)),
-            whole(region.fused_ops),
-            times(region.times),
-            printable(region.scope),
-            names(region.dd_nodes, view),
-        )
-        for region in boundaries.regions
-    )
-    crossings = tuple(
-        (
-            "CPU -> NPU" if item.direction == "in" else "NPU -> CPU",
-            printable(item.dtype),
-            shape_text(item.shape),
-            size(item.bytes),
-            times(item.times),
-            printable(item.scope),
-            printable(item.tensor),
-        )
-        for item in boundaries.crossings
-    )
+    regions = boundaries.regions
     numbers = ("Region", "DD nodes", "Fused", "Times")
     return [
         Section(
@@ -159,7 +113,7 @@ def border_sections(report: Report, view: View) -> list[Section]:
                 Column("Scope", moves=1),
                 Column("Members", moves=1),
             ),
-            rows=regions if len(regions) > 1 else (),
+            rows=tuple(_region_row(region, view) for region in regions) if len(regions) > 1 else (),
         ).used(),
         Section(
             key="crossings",
@@ -174,9 +128,21 @@ def border_sections(report: Report, view: View) -> list[Section]:
                 Column("Scope", moves=1),
                 Column("Tensor", moves=1),
             ),
-            rows=crossings,
+            rows=tuple(map(_crossing_row, boundaries.crossings)),
         ).used(),
     ]
+
+
+def _cast_row(item: CastItem) -> tuple[str, ...]:
+    return (
+        f"{printable(item.from_dtype)} -> {printable(item.to_dtype)}",
+        shape_text(item.shape),
+        size(item.bytes),
+        " -> ".join(item.between),
+        times(item.times),
+        printable(item.node),
+        printable(item.tensor),
+    )
 
 
 def _cast_pair_row(pair: CastPair) -> tuple[str, ...]:
@@ -189,5 +155,40 @@ def _cast_pair_row(pair: CastPair) -> tuple[str, ...]:
     )
 
 
+def _block_float_row(edge: BlockFloatEdge) -> tuple[str, ...]:
+    return (
+        "yes" if edge.certain else "looks like it",
+        shape_text(edge.shape),
+        size(edge.bytes),
+        " -> ".join(edge.between),
+        "",
+        "",
+        printable(edge.tensor),
+    )
+
+
 def _layout_pair_row(pair: LayoutPair, view: View) -> tuple[str, ...]:
     return (printable(pair.first), printable(pair.second), names(pair.blockers, view))
+
+
+def _region_row(region: Region, view: View) -> tuple[str, ...]:
+    return (
+        str(region.index),
+        whole(len(region.dd_nodes)),
+        whole(region.fused_ops),
+        times(region.times),
+        printable(region.scope),
+        names(region.dd_nodes, view),
+    )
+
+
+def _crossing_row(item: Crossing) -> tuple[str, ...]:
+    return (
+        "CPU -> NPU" if item.direction == "in" else "NPU -> CPU",
+        printable(item.dtype),
+        shape_text(item.shape),
+        size(item.bytes),
+        times(item.times),
+        printable(item.scope),
+        printable(item.tensor),
+    )

@@ -20,7 +20,12 @@ def listed(names: Iterable[str]) -> str:
     """The first few of some quoted names or phrases, and how many more there are."""
     phrases = list(names)
     shown = ", ".join(phrases[:_SHOWN])
-    return shown if len(phrases) <= _SHOWN else f"{shown} and {len(phrases) - _SHOWN:,} more"
+    return shown if len(phrases) <= _SHOWN else f"{shown} {more(len(phrases) - _SHOWN)}"
+
+
+def more(number: int) -> str:
+    """How many there are that are not shown: `and 1,200 more`."""
+    return f"and {number:,} more"
 
 
 def counted(number: int, noun: str) -> str:

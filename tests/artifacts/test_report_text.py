@@ -223,6 +223,14 @@ def test_a_line_whose_writer_counted_a_character_as_wider() -> None:
     assert parse_report_text(text.replace("畳", "a"), "r.txt").not_offloaded[0].name == "xay"
 
 
+def test_a_line_with_more_behind_the_last_column_is_none_of_the_table() -> None:
+    lines = vae().splitlines()
+    row = next(i for i, line in enumerate(lines) if line.startswith("| Transpose"))
+    lines[row] += " more |"
+    with pytest.raises(UnreadableInputError, match="incomplete report: missing `Not offloaded sum`"):
+        parse_report_text("\n".join(lines), "r.txt")
+
+
 def test_a_type_that_is_not_known_yet() -> None:
     future = row("Add", "[1] - FLOAT9\n[2] - FLOAT", "[1] - FLOAT9")
     assert parse_report_text(printed([cells(future)], [], FOOTERS), "r.txt").not_offloaded == (future,)

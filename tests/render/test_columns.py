@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from rich.cells import cell_len
 
-from ddinspect.render.columns import table_lines, wrapped
+from ddinspect.render.columns import _folded, table_lines, wrapped
 from ddinspect.render.section import Column
 
 NAME = "/down_blocks.0/attentions.0/to_q/MatMul"
@@ -76,6 +78,11 @@ def test_sentences_give_way_before_other_columns() -> None:
 )
 def test_wrapped_at_ten(cell: str, lines: list[str]) -> None:
     assert wrapped(cell, 10) == lines
+
+
+def test_a_character_wider_than_its_column_has_a_line_of_its_own() -> None:
+    # Taken one by one: a folding that does not come to an end would fill the memory.
+    assert list(islice(_folded("漢字", 1), 4)) == ["漢", "字"]
 
 
 def test_no_character_of_a_name_is_lost() -> None:

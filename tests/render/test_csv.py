@@ -4,7 +4,7 @@ import csv
 from io import StringIO
 
 import pytest
-from sample_reports import ATTENTION, NCHW, bare_text, changed, left_node, package, unet, vae
+from sample_reports import ATTENTION, NCHW, changed, left_node, package, unet, vae
 
 from ddinspect.analysis.values import Todo
 from ddinspect.render.csv import Table, render_csv
@@ -30,15 +30,6 @@ def test_nodes() -> None:
         ["node", "op_type", "domain", "kind", "scope", "times", "inputs", "outputs", "before", "after", "macs"],
         ["n", "Add", "ai.x", "compute", "body", "3", NCHW, NCHW, "cpu; npu", "npu", ""],
     ]
-
-
-def test_figures() -> None:
-    figures = {row[0]: row[1:] for row in rows(vae(), "figures")}
-    assert figures["figure"] == ["value", "source", "reason"]
-    assert figures["dd_ratio"] == ["95.7", "meta", ""]
-    assert figures["not_offloaded_by_kind.boundary"] == ["4", "", ""]
-    assert figures["source_coverage"] == ["", "", "no original graph"]
-    assert rows(bare_text(), "figures")[6] == ["not_offloaded_by_kind", "", "", ""]
 
 
 def test_component_comes_first_in_a_package() -> None:

@@ -18,12 +18,11 @@ DOCUMENTS: list[Document] = [vae(), unet(), untouched(), bare_text(), package(),
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-@pytest.mark.parametrize("indent", [True, False])
-def test_round_trip(document: Document, indent: bool) -> None:
-    text = render_json(document, indent)
+def test_round_trip(document: Document) -> None:
+    text = render_json(document)
     assert parse_document(text.encode("ascii"), "saved.json") == document
     assert text.endswith("}\n")
-    assert (text.count("\n") == 1) is not indent
+    assert text.startswith('{\n  "schema": ')
 
 
 # Any string Python can hold, lone surrogates from undecodable file names included.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from sample_reports import bare_text, changed, package, untouched, vae
 
 from ddinspect.render.summary_line import summary_line, summary_lines
@@ -35,6 +36,14 @@ def test_component_cannot_break_the_line_or_pass_for_a_figure() -> None:
     assert len(line.splitlines()) == 1
     assert line.startswith(r'ddinspect: component="a\nb dd_ratio=100% \"c\"" dd_ratio=95.7% ')
     assert summary_line(vae(), "").startswith('ddinspect: component="" ')
+
+
+@pytest.mark.parametrize(
+    ("component", "word"),
+    [('a"b', r'"a\"b"'), ("a=b", '"a=b"'), ("a b", '"a b"'), ("unet/512_83", "unet/512_83")],
+)
+def test_a_component_is_quoted_where_it_would_not_read_as_one_word(component: str, word: str) -> None:
+    assert summary_line(vae(), component).startswith(f"ddinspect: component={word} dd_ratio=95.7% ")
 
 
 def test_one_line_per_report() -> None:
