@@ -27,6 +27,17 @@ def test_ids_and_names_are_unique() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
+@pytest.mark.parametrize("name", ["external-data-short", "lfs-pointer", "circular-functions", "cyclic-graph"])
+def test_what_keeps_a_model_from_loading_is_an_error(name: str) -> None:
+    assert find_rule(name).severity == "error"
+
+
+def test_a_warning_that_results_are_wrong_says_why_it_is_no_error() -> None:
+    rule = find_rule("integer-through-bf16")
+    assert rule.severity == "warning"
+    assert "the graph does not say how large the values get" in rule.why
+
+
 def test_ids_match_their_family() -> None:
     by_family = {digit: {rule.id for each in modules for rule in each.RULES} for digit, modules in FAMILIES.items()}
     assert all(re.fullmatch(rf"DD{digit}\d\d", rule) for digit, rules in by_family.items() for rule in rules)
