@@ -18,6 +18,17 @@ def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from all_nodes(body.nodes)
 
 
+def reachable(model: Model, nodes: Iterable[Node]) -> set[FunctionKey]:
+    """Local functions that some nodes call, and those that these call, and so on."""
+    found: set[FunctionKey] = set()
+    waiting = [nodes]
+    for some in waiting:  # grows while it is walked
+        called = {node.function_key for node in all_nodes(some)} & model.functions.keys() - found
+        found |= called
+        waiting += (model.functions[key].nodes for key in sorted(called))
+    return found
+
+
 def expanded_sizes(model: Model) -> Expanded:
     """Number of nodes of each local function once all calls in it are followed.
 

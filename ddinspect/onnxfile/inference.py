@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from ddinspect.onnxfile.calls import reachable
 from ddinspect.onnxfile.convert import opset_imports, value_info
 from ddinspect.onnxfile.dispatch import OP_PREFIX
 from ddinspect.onnxfile.model import Dim, Function, FunctionKey, Model, ValueInfo
@@ -86,7 +87,9 @@ def infer_function(
     classes = message_classes()
     whole = classes.ModelProto.FromString(model.structure)
     body = next(f for f in whole.functions if _key(f) == function.key)
-    proto = classes.ModelProto(ir_version=whole.ir_version, functions=whole.functions)
+    proto = classes.ModelProto(ir_version=whole.ir_version)
+    called = reachable(model, function.nodes)
+    proto.functions.extend(each for each in whole.functions if _key(each) in called)
     proto.graph.name = function.key[1]
     proto.graph.node.extend(body.node)
     proto.graph.value_info.extend(body.value_info)

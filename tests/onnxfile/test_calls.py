@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ddinspect.onnxfile.calls import all_nodes, expanded_sizes
+from ddinspect.onnxfile.calls import all_nodes, expanded_sizes, reachable
 from ddinspect.onnxfile.model import Function, Graph, Model, Node, bodies_of
 
 
@@ -78,3 +78,11 @@ def test_all_nodes() -> None:
     assert [each.op_type for each in all_nodes([node("Loop", body=[inner]), node("Add")])] == [
         "Loop", "If", "Abs", "Add"
     ]  # fmt: skip
+
+
+def test_reachable_follows_calls_in_functions_and_bodies() -> None:
+    functions = {"a": [node("If", body=[call("b")])], "b": [call("c")], "c": [call("b")], "other": [call("c")]}
+    made = model(functions)
+    assert {name for _, name, _ in reachable(made, [call("a")])} == {"a", "b", "c"}
+    assert {name for _, name, _ in reachable(made, [call("other")])} == {"b", "c", "other"}
+    assert reachable(made, [node("Relu"), call("missing")]) == set()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, helper
 
@@ -187,3 +188,21 @@ def test_bodies_are_told_apart_by_node_and_label(tmp_path: Path) -> None:
     bodies = infer_model(found, nothing, callees).bodies
     assert bodies[0, "then_branch"].types["then"].shape == (4,)
     assert bodies[0, "else_branch"].types["else"].shape == (8,)
+
+
+def test_a_function_is_inferred_with_those_it_calls_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handing every function to each made hundreds of them take minutes."""
+    leaf = function("leaf", [node("Relu", ["in"], ["out"])])
+    calls_leaf = function("calls", [node("leaf", ["in"], ["out"], domain="local")])
+    others = [function(f"other{i}", [node("Relu", ["in"], ["out"])]) for i in range(5)]
+    found, callees = read(tmp_path, caller(calls_leaf, leaf, *others))
+    handed = []
+    infer = onnx.shape_inference.infer_shapes
+    monkeypatch.setattr(
+        onnx.shape_inference,
+        "infer_shapes",
+        lambda proto, **options: handed.append(len(proto.functions)) or infer(proto, **options),
+    )
+    inputs = (ValueInfo("in", FLOAT, (2,)),)
+    types = infer_function(found, found.functions["local", "calls", ""], inputs, NOTHING, callees).types
+    assert (handed, types["out"].shape) == ([1], (2,))
