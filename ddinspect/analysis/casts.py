@@ -8,10 +8,11 @@ from typing import Final, NamedTuple
 from ddinspect.analysis.border_values import BlockFloatEdge, CastItem, CastPair, Casts
 from ddinspect.analysis.split import Split
 from ddinspect.onnxfile.dispatch import is_dispatch
-from ddinspect.onnxfile.dtypes import BFLOAT16, BFP16, UINT8, UNDEFINED, dtype_name
+from ddinspect.onnxfile.dtypes import BFLOAT16, UINT8, UNDEFINED, dtype_name
 from ddinspect.onnxfile.model import Node
 from ddinspect.onnxfile.scopes import Expansion, Scope
 
+_NAMED: Final = 3  # readers in a reason: thousands may read one tensor
 _CAST_TYPES: Final = frozenset({"Cast", "CastAvx"})
 
 # Element types as the numbers they hold: (significant bits, lowest and highest power of two) for floats, as IEEE 754
@@ -139,7 +140,8 @@ def _why_kept(scope: Scope, first: Node, preserving: bool, readers: list[str], t
     if not preserving:
         return f"{dtype_name(types.target)} does not hold every value of {dtype_name(types.source)}"
     if readers:
-        return f"{middle} is also read by {', '.join(readers)}"
+        more = f" and {len(readers) - _NAMED} more" if len(readers) > _NAMED else ""
+        return f"{middle} is also read by {', '.join(readers[:_NAMED])}{more}"
     return f"{middle} is a graph output" if middle in scope.outputs else None
 
 
@@ -157,7 +159,7 @@ def _block_float(split: Split, scope: Scope) -> Iterator[BlockFloatEdge]:
             shape=info.shape,
             bytes=split.bytes_of(scope, name),
             between=split.between(scope, name, name),
-            certain=certain or info.dtype == BFP16,
+            certain=certain,
         )
 
 

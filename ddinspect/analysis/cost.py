@@ -18,6 +18,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Final, TypeAlias
 
+from ddinspect.onnxfile.dtypes import countable
 from ddinspect.onnxfile.model import Node, Shape
 
 # Looks up the shape of a tensor by name.
@@ -47,7 +48,7 @@ def node_macs(node: Node, shape_of: ShapeOf) -> int | None:
     if formula is None:
         return 0
     try:
-        return formula(node, shape_of)
+        return countable(formula(node, shape_of))
     except (UnknownShapeError, IndexError, ZeroDivisionError):  # a rank, input or attribute that the op cannot have
         return None
 

@@ -12,14 +12,20 @@ from typing import Final
 
 from ddinspect.analysis.cost import Dims, UnknownShapeError, attention_macs
 from ddinspect.artifacts.metadata import FusedOp, Metadata
+from ddinspect.onnxfile.dtypes import countable
 from ddinspect.onnxfile.model import Dim
 
 # Whole blocks in one op, and ops whose second product the metadata does not describe: there is no formula for these.
-_OPAQUE: Final = ("MLP", "Fusion", "GemmGemm", "MatMulNBits")
+_OPAQUE: Final = ("MLP", "Fusion", "GemmGemm", "MatMulNBits", "ConvTranspose", "Deconv")
 
 
 def fused_macs(op: FusedOp, metadata: Metadata) -> int | None:
     """MACs of one run of a fused op; 0 for one that multiplies nothing; None where a shape is not recorded."""
+    macs = _macs(op, metadata)
+    return None if macs is None else countable(macs)
+
+
+def _macs(op: FusedOp, metadata: Metadata) -> int | None:
     name = op.type.lower()
     if any(word.lower() in name for word in _OPAQUE):
         return None

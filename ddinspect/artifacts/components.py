@@ -86,12 +86,17 @@ def find_components(root: Path) -> tuple[Found, ...]:
     return tuple(sorted(found.values(), key=lambda item: item.path.parts))
 
 
+def is_resolution(name: str) -> bool:
+    """Whether a folder of this name holds a model for one resolution, or for all."""
+    return _RESOLUTION.fullmatch(name) is not None
+
+
 def component_name(folder: Path) -> str:
     """Name of the component that a model folder belongs to: `unet` for `unet/512/dd`."""
     parts = list(Path(os.path.abspath(folder)).parts)  # noqa: PTH100  resolve() would follow symlinks
     if parts[-1] == DD_FOLDER:
         parts.pop()
-    if parts and _RESOLUTION.fullmatch(parts[-1]):
+    if parts and is_resolution(parts[-1]):
         parts.pop()
     return parts[-1] if parts else ""
 

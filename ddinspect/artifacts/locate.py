@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ddinspect.artifacts.components import DD_FOLDER, LEVELS, REPORT_TEXT, Found, find_components
+from ddinspect.artifacts.components import DD_FOLDER, LEVELS, REPORT_TEXT, Found, find_components, is_resolution
 from ddinspect.artifacts.metadata import COMBINED_NAME, Metadata, read_metadata
 from ddinspect.artifacts.report_text import decode_text, looks_like_report_text
 from ddinspect.errors import UnreadableInputError
@@ -63,10 +63,10 @@ def find_metadata(model: str | os.PathLike[str], given: Sequence[str | os.PathLi
     """Read the metadata of a model.
 
     Searched, in this order: `cache` and `.cache` beside the model (AMD's runtime), the model's own folder, `cache` and
-    `.cache` beside the `dd` folder the model lies in (Olive's output), and those of a `dd` folder beside the model
-    (Olive copies `dd/replaced.onnx` to `model.onnx` above it). In each, every `.json` file with `meta` in its stem, as
-    AMD's own report does; combined files come last, for newer runtimes do not read them. Metadata of other components
-    is never looked at.
+    `.cache` beside the `dd` folder the model lies in or beside its resolution folder (Olive's output), and those of a
+    `dd` folder beside the model (Olive copies `dd/replaced.onnx` to `model.onnx` above it). In each, every `.json` file
+    with `meta` in its stem, as AMD's own report does; combined files come last, for newer runtimes do not read them.
+    Metadata of other components is never looked at.
 
     Args:
         model: The .onnx file; it need not exist.
@@ -151,6 +151,8 @@ def expand(paths: Sequence[str]) -> tuple[str, ...]:
     """
     expanded: list[str] = []
     for path in paths:
+        if not path:
+            raise UnreadableInputError("''", "an empty path", "is a variable of the shell unset?")
         if os.path.lexists(path) or not _PATTERN_SIGNS & set(path):
             expanded.append(path)
             continue
@@ -168,6 +170,8 @@ def _metadata_folders(model: Path) -> list[Path]:
     if Path(os.path.abspath(folder)).name == DD_FOLDER:  # noqa: PTH100  resolve() would follow a symlinked `dd`
         above = folder.parent if folder.name == DD_FOLDER else folder / os.pardir
         folders += [above / cache for cache in _CACHES]
+        if is_resolution(above.name):
+            folders += [above.parent / cache for cache in _CACHES]
     else:
         folders += [folder / DD_FOLDER / cache for cache in _CACHES]
     return _existing(folders)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -100,6 +100,10 @@ class Metadata(msgspec.Struct, frozen=True):
     combined: bool = False
 
 
+# A number of bytes, as far as any machine can count them.
+_Size = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class _JsonAttr(msgspec.Struct, gc=False):
     value: tuple[str | int | float | bool, ...] | None = None
 
@@ -117,15 +121,15 @@ class _JsonTensor(msgspec.Struct, gc=False):
     packed_buffer_label: str
     dtype: str
     shape: tuple[Dim, ...]
-    size_in_bytes: int
-    offset: int
+    size_in_bytes: _Size
+    offset: _Size
     file_name: str | None = None
-    file_size: int | None = None
-    file_offset: int | None = None
+    file_size: _Size | None = None
+    file_offset: _Size | None = None
 
 
 class _JsonBuffer(msgspec.Struct):
-    buffer_size: int
+    buffer_size: _Size
     packed_tensors: tuple[str, ...] = ()
 
 

@@ -92,26 +92,35 @@ def report(paths: tuple[str, ...], **options: Any) -> int:
 
 def _run(paths: tuple[str, ...], options: _Options) -> int:
     from ddinspect.artifacts.locate import expand
-    from ddinspect.errors import UsageError
+    from ddinspect.errors import DDInspectError, UsageError
     from ddinspect.gate.verdict import worst
     from ddinspect.render.redact import redact
     from ddinspect.report import Reports
 
-    found = expand(paths)
-    if len(found) > 1 and (options.meta or options.text):
-        raise UsageError("--meta and --text are about one model; name one PATH")
-    documents: list[Report | PackageReport] = []
     codes = []
-    for path in found:
-        document, errors = _read(path, options)
-        if len(found) == 1 and document is None:
-            raise errors[0]
-        documents += _parts(document) if document is not None else ()
-        for error in errors:
+    found: list[str] = []
+    for path in paths:
+        try:
+            found += expand([path])
+        except DDInspectError as error:
+            if len(paths) == 1:
+                raise
             say(f"error: {error}")
             codes.append(error.exit_code)
+    if len(found) > 1 and (options.meta or options.text):
+        raise UsageError("--meta and --text are about one model; name one PATH")
+    single = len(paths) == len(found) == 1
+    documents: list[Report | PackageReport] = []
+    for path in found:
+        document, errors = _read(path, options)
+        if single and document is None:
+            raise errors[0]
+        documents += _parts(document) if document is not None else ()
+        for problem in errors:
+            say(f"error: {problem}")
+            codes.append(problem.exit_code)
     if documents:
-        whole: Document = documents[0] if len(found) == len(documents) == 1 else Reports(reports=tuple(documents))
+        whole: Document = documents[0] if single and len(documents) == 1 else Reports(reports=tuple(documents))
         if options.redact:
             whole = redact(whole)
         write_document(_render(whole, options), options.output)

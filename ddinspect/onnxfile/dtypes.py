@@ -22,8 +22,8 @@ DOUBLE: Final = 11
 BFLOAT16: Final = 16
 
 # Not an ONNX type: AMD's metadata calls tensors of 8 values sharing one exponent `bfp16ebs8`; in the graph they are
-# UINT8. A negative number cannot collide with the enum.
-BFP16: Final = -1
+# UINT8. The element type of a file is an int32, so no file can state this number.
+BFP16: Final = 1 << 32
 
 NAMES: Final[dict[int, str]] = {
     0: "UNDEFINED",
@@ -65,6 +65,11 @@ BITS: Final[dict[int, int]] = {
 INTEGERS: Final = frozenset({2, 3, 4, 5, 6, 7, 12, 13, 21, 22, 25, 26})
 
 
+def is_statable(dtype: int) -> bool:
+    """Whether the element type is one that an ONNX file can hold: known or not, but no block float."""
+    return dtype != UNDEFINED and -(1 << 31) <= dtype < 1 << 31
+
+
 def dtype_name(dtype: int) -> str:
     """The ONNX name of an element type; `?` if the file does not say, `DTYPE(99)` if ONNX has no such type."""
     if dtype == UNDEFINED:
@@ -80,7 +85,8 @@ def nbytes(dtype: int, shape: Shape) -> int | None:
     Block float (`BFP16`) takes 9 bytes per 8 values: one shared exponent and eight 8-bit mantissas.
 
     Returns:
-        None if a dim is symbolic or unknown, or the size of the type is not fixed (strings, unknown types).
+        None if a dim is symbolic or unknown, the size of the type is not fixed (strings, unknown types), or there are
+        more bytes than a 64-bit number can count.
     """
     if shape is None:
         return None
@@ -88,6 +94,11 @@ def nbytes(dtype: int, shape: Shape) -> int | None:
     if len(dims) != len(shape):
         return None
     if dtype == BFP16:
-        return -(-prod(dims) // 8) * 9
+        return countable(-(-prod(dims) // 8) * 9)
     bits = BITS.get(dtype)
-    return None if bits is None else -(-prod(dims) * bits // 8)
+    return None if bits is None else countable(-(-prod(dims) * bits // 8))
+
+
+def countable(number: int) -> int | None:
+    """A number of bytes or operations; None if it is beyond 64 bits, which only invented dims come to."""
+    return number if number < 1 << 63 else None

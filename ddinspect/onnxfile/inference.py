@@ -15,6 +15,7 @@ import msgspec
 from ddinspect.onnxfile.calls import reachable
 from ddinspect.onnxfile.convert import opset_imports, value_info
 from ddinspect.onnxfile.dispatch import OP_PREFIX
+from ddinspect.onnxfile.dtypes import UNDEFINED, is_statable
 from ddinspect.onnxfile.model import Dim, Function, FunctionKey, Model, ValueInfo
 from ddinspect.onnxfile.schema import message_classes
 
@@ -26,6 +27,7 @@ _OPAQUE: Final = "ddinspect.opaque"  # a domain that has no schemas
 _INT64_MAX: Final = 2**63 - 1
 # Nodes that calls may come to; 20 000 take about a fifth of a second.
 _MOST_NODES: Final = 20_000
+_LONGEST_LIST: Final = 65_536  # elements; shapes that models compute have a handful
 
 
 class InferenceError(Exception):
@@ -117,13 +119,24 @@ def _infer(proto: Proto, stated: GraphTypes, imports: Mapping[str, int], callees
         _make_known(function, _nodes(function.node, known), {**imports, **opset_imports(function)})
         _replace_dispatch(function.node, known)
     try:
-        inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
+        inferred = onnx.shape_inference.infer_shapes(proto, data_prop=not _has_long_list(stated))
     except Exception as error:  # the C++ side raises whatever it likes, RuntimeError and ValidationError among it
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InferenceError(reason) from error
     if _count(inferred.graph, stated) != _count(proto.graph, stated):
         raise InferenceError("it gave back another number of nodes")
     return _collect(inferred.graph, stated)
+
+
+def _has_long_list(stated: GraphTypes) -> bool:
+    """Whether a tensor of rank 1 is so long that following its values would cost memory by its length.
+
+    Data propagation, which works out shapes from values, keeps an entry per element of such tensors, known or not.
+    """
+    lists = (info.shape[0] for info in stated.types.values() if info.shape is not None and len(info.shape) == 1)
+    return any(isinstance(dim, int) and dim > _LONGEST_LIST for dim in lists) or any(
+        map(_has_long_list, stated.bodies.values())
+    )
 
 
 def _seed(graph: Proto, stated: GraphTypes) -> None:
@@ -164,7 +177,7 @@ def _is_number(dim: Dim) -> bool:
 def _constant(info: ValueInfo) -> Proto:
     made = message_classes().NodeProto(op_type="Constant", output=[info.name])
     attribute = made.attribute.add(name="value", type=_TENSOR)
-    attribute.t.data_type = max(info.dtype, 0)
+    attribute.t.data_type = info.dtype if is_statable(info.dtype) else UNDEFINED
     attribute.t.dims.extend(info.shape)
     return made
 
@@ -214,7 +227,7 @@ def _declare(proto: Proto, info: ValueInfo) -> None:
     """Write a type into a ValueInfoProto."""
     proto.name = info.name
     tensor = proto.type.tensor_type
-    if info.dtype > 0:
+    if is_statable(info.dtype):
         tensor.elem_type = info.dtype
     if info.shape is not None:
         tensor.shape.ClearField("dim")

@@ -48,9 +48,10 @@ class _Page:
                     yield from self.component_heading(component)
                     yield from self.sections(report_sections(report, self.view))
             case Reports():
-                for each in document.reports:
+                for index, each in enumerate(document.reports):
+                    if index:
+                        yield Text()
                     yield from self.document(each)
-                    yield Text()
                 return
         yield from map(Text, summary_lines(document))
 

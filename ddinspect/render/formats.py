@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from ddinspect.errors import UsageError
+from ddinspect.printable import printable
 from ddinspect.render.console import render_console, render_todo_console
 from ddinspect.render.csv import render_csv
 from ddinspect.render.json import render_json
@@ -90,7 +91,8 @@ def _text(document: Document, options: RenderOptions) -> str:
         return render_text(document, width, options.by_name)
     if isinstance(document, PackageReport):
         parts = (
-            f"{name}\n{render_text(report, width, options.by_name)}" for name, report in document.components.items()
+            f"{printable(name)}\n{render_text(report, width, options.by_name)}"
+            for name, report in document.components.items()
         )
         return "\n".join(parts)
     return "\n".join(_text(report, options) for report in document.reports)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ddinspect.report import Document
 
 _READABLE: Final = (REPORT_SCHEMA, PACKAGE_SCHEMA, REPORTS_SCHEMA)
-_DIGITS: Final = 30  # far more than any count of bytes or MACs, and still no trouble as a float
+_DIGITS: Final = 60  # far more than any count of bytes or MACs, and still no trouble as a float
 _MAKE_ONE: Final = "make one with `ddinspect report MODEL --format json -o FILE`"
 
 

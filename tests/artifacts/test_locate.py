@@ -334,3 +334,16 @@ def test_given_folder_may_hold_foreign_files_too(tmp_path: Path) -> None:
     assert [metadata.node for metadata in found.metadata] == ["far"]
     assert len(found.notes) == 1
     assert "x_ctrl_meta.json" in found.notes[0]
+
+
+@pytest.mark.parametrize("resolution", ["dynamic", "512", "1024_83"])
+def test_cache_of_a_component_with_resolutions(resolution: str, tmp_path: Path) -> None:
+    put_meta(tmp_path, "unet/cache/dd_meta.json", "cache/other_meta.json")
+    model = tmp_path / "unet" / resolution / "dd" / "replaced.onnx"
+    model.parent.mkdir(parents=True)
+    assert [metadata.node for metadata in find_metadata(model).metadata] == ["dd"]
+
+
+def test_an_empty_path_is_no_pattern_for_the_working_directory() -> None:
+    with pytest.raises(UnreadableInputError, match="an empty path"):
+        expand([""])

@@ -7,11 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
 from ddinspect.cli.main import run
 from fixtures import small_graphs
+from fixtures.small_graphs.build import f32, model, node, save, transpose
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+UNTYPED = helper.make_empty_tensor_value_info("w")
 DECODER = FIXTURES / "sd15-vae-decoder"
 LINE = (
     "ddinspect: dd_ratio=95.7% fused=89 left=4 (boundary 4, shape 0, compute 0) "
@@ -268,3 +271,39 @@ def test_side_files_are_for_a_model(option: str, tmp_path: Path, capsys: pytest.
     for path in (saved, DECODER / "dd" / "onnx_report.txt"):
         assert run(["report", str(path), option, str(DECODER / "dd")]) == 2
         assert "are about a model" in capsys.readouterr().err
+
+
+def test_the_last_line_of_several_reports_is_a_summary_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(DECODER), str(DECODER)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == LINE
+
+
+def test_a_pattern_without_a_match_does_not_hide_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "-q", str(DECODER), "zz*", "nope.onnx"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == LINE + "\n"
+    assert printed.err.count("\n") == 2
+
+
+def test_dims_beyond_all_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No allocation follows a declared size, and a saved report can be read again."""
+    huge = [2**62] * 20
+    made = model(
+        [transpose("x", "t", (0, 2, 3, 1)), node("Add", ["t", "t"], ["y"]), node("Add", ["v", "v"], ["w"])],
+        [f32("x", *huge), f32("v", 2**62)],
+        [f32("y", *huge), UNTYPED],
+    )
+    path = save(tmp_path, made, {})
+    saved = tmp_path / "saved.json"
+    for format_name in ("console", "text", "markdown", "csv"):
+        assert run(["report", str(path), "--format", format_name]) == 0
+    assert run(["report", str(path), "--format", "json", "-o", str(saved)]) == 0
+    assert run(["report", str(saved)]) == 0
+    assert "bug" not in capsys.readouterr().err
+
+
+def test_component_names_are_shown_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small_graphs.write("t11_chain", tmp_path / "a\x1b]0;pwn\nb" / "dd")
+    for format_name in ("console", "text", "markdown", "csv", "json"):
+        assert run(["report", str(tmp_path), "--format", format_name]) == 0
+        assert "\x1b" not in capsys.readouterr().out

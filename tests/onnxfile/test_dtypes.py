@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 
-from ddinspect.onnxfile.dtypes import BFP16, BITS, INTEGERS, NAMES, dtype_name, nbytes
+from ddinspect.onnxfile.convert import value_info
+from ddinspect.onnxfile.dtypes import BFP16, BITS, INTEGERS, NAMES, dtype_name, is_statable, nbytes
 
 # onnx itself says which types there are; a release behind the one the table was taken from knows fewer.
 ONNX_TYPES = dict(onnx.TensorProto.DataType.items())
@@ -65,3 +67,12 @@ def test_dtype_name() -> None:
 
 def test_integers_are_the_types_called_int() -> None:
     assert {NAMES[dtype] for dtype in INTEGERS} == {name for name in NAMES.values() if "INT" in name}
+
+
+@pytest.mark.parametrize("dtype", [-1, -(2**31), 2**31 - 1, 99])
+def test_no_number_of_a_file_is_block_float(dtype: int) -> None:
+    made = helper.make_tensor_value_info("x", dtype, [8])
+    info = value_info(made)
+    assert (dtype_name(info.dtype), nbytes(info.dtype, info.shape)) == (f"DTYPE({dtype})", None)
+    assert is_statable(dtype)
+    assert not is_statable(BFP16)

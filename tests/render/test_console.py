@@ -241,7 +241,7 @@ def test_package() -> None:
 
 def test_several_reports_are_printed_one_after_the_other() -> None:
     text = plain(Reports(reports=(vae(), untouched())))
-    assert text == plain(vae()) + "\n" + plain(untouched()) + "\n"
+    assert text == plain(vae()) + "\n" + plain(untouched())
 
 
 def test_colour_off_writes_no_escape_and_on_changes_no_word() -> None:

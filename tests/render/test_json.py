@@ -97,7 +97,7 @@ def _with(**changes: Any) -> bytes:
         ),
         (_with(summary=float("nan")), "NaN is no JSON number"),
         (b'{"schema": "ddinspect.report/1", "n": 1e999}', "too large"),
-        (b'{"schema": "ddinspect.report/1", "n": 1' + b"0" * 40 + b"}", "41 digits"),
+        (b'{"schema": "ddinspect.report/1", "n": 1' + b"0" * 60 + b"}", "61 digits"),
     ],
 )
 def test_unreadable(text: bytes, problem: str) -> None:
