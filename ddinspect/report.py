@@ -167,6 +167,7 @@ def _report_model(path: str, *, meta: Sequence[PathLike], text: PathLike | None)
         split=split,
         analysis=analysis,
         metadata=metadata,
+        metadata_given=bool(meta),
         unused_metadata=joined.unused if joined is not None else (),
         shadowed_metadata=joined.shadowed if joined is not None else (),
         text=parsed,

@@ -58,7 +58,7 @@ _Row = tuple[str, str, str, str]  # label, name of the figure, value, meaning
 def _offload(report: Report) -> list[_Row]:
     summary, kinds = report.summary, report.summary.not_offloaded_by_kind
     rows: list[_Row] = [
-        ("dd_ratio", "dd_ratio", percent(summary.dd_ratio), "fused / (fused + left): AMD's figure"),
+        ("dd_ratio", "dd_ratio", percent(summary.dd_ratio), "fused / (fused + left): AMD's formula"),
         ("fused", "fused_ops", whole(summary.fused_ops), f"fused ops inside {counted(summary.dd_nodes, 'DD node')}"),
         ("left", "not_offloaded", whole(summary.not_offloaded), "nodes left on the CPU"),
     ]

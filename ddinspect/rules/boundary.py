@@ -218,8 +218,8 @@ RULES: Final[tuple[Rule, ...]] = (
         severity="info",
         summary="The NPU's part of the graph is in more than one region.",
         why="At every region's border tensors are handed between CPU and NPU. A ratio near 100% says nothing of that.",
-        fix="Look at what stands between the regions (DD101 to DD104); gate on the number of regions so that it does "
-        "not grow unnoticed.",
+        fix="Look at what stands between the regions (DD101 to DD104); compare `regions` of the summary line from "
+        "release to release, so that it does not grow unnoticed.",
         check=_many_regions,
     ),
     Rule(

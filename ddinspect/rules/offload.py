@@ -24,9 +24,17 @@ def _metadata_missing(context: Context) -> Iterator[Hit]:
     for dd in dispatched(context):
         if dd.metadata is None:
             file = f"{dd.node.name}_meta.json"
-            looked = f"no {quoted(f'cache/{file}')} or {quoted(f'.cache/{file}')} beside the model"
-            clauses = (f"DD node {quoted(dd.node.name)} has no metadata: {looked}", *_without_metadata(context, dd))
+            said = f"DD node {quoted(dd.node.name)} has no metadata: {_why_missing(context, file)}"
+            clauses = (said, *_without_metadata(context, dd))
             yield Hit("; ".join(clauses), dd.counted.node)
+
+
+def _why_missing(context: Context, file: str) -> str:
+    if any(file in note for note in context.analysis.source.notes):
+        return f"{quoted(file)} is there and cannot be read (see DD011)"
+    if context.metadata_given:
+        return f"{quoted(file)} is not among the files that were given"
+    return f"no {quoted(f'cache/{file}')} or {quoted(f'.cache/{file}')} beside the model"
 
 
 def _without_metadata(context: Context, dd: Dispatched) -> Iterator[str]:

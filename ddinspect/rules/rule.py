@@ -20,6 +20,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         metadata: Of each DD node, by its name.
+        metadata_given: The metadata was named by the user, not looked for beside the model.
         unused_metadata: Metadata files that no DD node asks for.
         shadowed_metadata: Metadata of a DD node that the runtime takes from another file.
         text: The report text beside the model.
@@ -29,6 +30,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     split: Split
     analysis: Analysis
     metadata: Mapping[str, Metadata] = {}
+    metadata_given: bool = False
     unused_metadata: tuple[Metadata, ...] = ()
     shadowed_metadata: tuple[Metadata, ...] = ()
     text: ReportText | None = None

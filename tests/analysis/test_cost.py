@@ -175,3 +175,11 @@ def test_static_and_total() -> None:
         with pytest.raises(UnknownShapeError):
             static(shape)  # type: ignore[arg-type]
     assert (total([1, 2]), total([]), total([1, None])) == (3, 0, None)
+
+
+def test_more_macs_than_64_bits_count_are_unknown() -> None:
+    shapes = {"a": (2**31, 2**31), "b": (2**31, 2), "y": (2**31, 2)}
+    made = Node("n", 0, "n", "MatMul", "", ("a", "b"), ("y",), {}, {})
+    assert node_macs(made, shapes.__getitem__) is None
+    shapes["a"] = (2**31, 2)
+    assert node_macs(made, shapes.__getitem__) == 2**33

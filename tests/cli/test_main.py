@@ -135,3 +135,18 @@ def test_rules_and_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert explained.startswith("DD104 compute-island (warning)")
     assert run(["explain", "compute-island"]) == 0
     assert capsys.readouterr().out == explained
+
+
+def test_interrupt_during_start_up_leaves_no_traceback() -> None:
+    code = (
+        "import sys, builtins\n"
+        "load = builtins.__import__\n"
+        "def interrupted(name, *rest):\n"
+        "    if name.startswith('ddinspect.cli'): raise KeyboardInterrupt\n"
+        "    return load(name, *rest)\n"
+        "from ddinspect.__main__ import main\n"
+        "builtins.__import__ = interrupted\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

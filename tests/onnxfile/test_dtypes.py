@@ -76,3 +76,10 @@ def test_no_number_of_a_file_is_block_float(dtype: int) -> None:
     assert (dtype_name(info.dtype), nbytes(info.dtype, info.shape)) == (f"DTYPE({dtype})", None)
     assert is_statable(dtype)
     assert not is_statable(BFP16)
+
+
+def test_more_bytes_than_64_bits_count_are_unknown() -> None:
+    assert nbytes(2, (2**62, 1)) == 2**62
+    assert nbytes(2, (2**62, 2)) is None
+    assert nbytes(BFP16, (2**62,)) == 2**62 // 8 * 9
+    assert nbytes(BFP16, (2**63,)) is None

@@ -29,7 +29,7 @@ vae_decoder/dd/replaced.onnx
 Figures
   Figure            Value  Source  Meaning
   ---------------  ------  ------  ---------------------------------------------
-  dd_ratio          95.7%  meta    fused / (fused + left): AMD's figure
+  dd_ratio          95.7%  meta    fused / (fused + left): AMD's formula
   fused                89  meta    fused ops inside 1 DD node
   left                  4          nodes left on the CPU
     boundary            4          casts and layout changes at the NPU's border

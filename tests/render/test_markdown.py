@@ -36,7 +36,7 @@ def test_small_report() -> None:
 
 | Figure           |   Value | Source   | Meaning                                                       |
 |------------------|---------|----------|---------------------------------------------------------------|
-| dd\_ratio        |   95.7% | meta     | fused / (fused + left): AMD's figure                          |
+| dd\_ratio        |   95.7% | meta     | fused / (fused + left): AMD's formula                         |
 | fused            |      89 | meta     | fused ops inside 1 DD node                                    |
 | left             |       4 |          | nodes left on the CPU                                         |
 """)

@@ -5,6 +5,8 @@ from pathlib import Path
 from faulty_graphs import metadata_in_both_caches
 from messages import findings_of, message_of, messages_of
 
+from ddinspect import analyze
+from fixtures import small_graphs
 from fixtures.small_graphs.base import between
 from fixtures.small_graphs.build import dd_nodes, metadata, save
 
@@ -66,3 +68,14 @@ def test_each_file_passed_over_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_used_is_not_unused(tmp_path: Path) -> None:
     assert messages_of("DD010", metadata_in_both_caches, tmp_path) == []
+
+
+def test_metadata_that_is_cut_or_not_among_those_given_is_not_called_absent(tmp_path: Path) -> None:
+    cut = message_of("DD002", "metadata_cut", tmp_path / "cut")
+    assert "`dd_meta.json` is there and cannot be read (see DD011)" in cut
+    assert "beside the model" not in cut
+    model = small_graphs.write("sound", tmp_path / "model")
+    other = small_graphs.write("t11_chain", tmp_path / "other").parent / "cache"
+    messages = [finding.message for finding in analyze(model, meta=other).findings if finding.rule == "DD002"]
+    assert len(messages) == 1
+    assert "`dd_meta.json` is not among the files that were given" in messages[0]
