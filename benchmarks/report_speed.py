@@ -1,6 +1,6 @@
 """How long `ddinspect report` takes, as ratios measured in one run.
 
-    python benchmarks/report_speed.py
+    python -m pip install . && python benchmarks/report_speed.py
 
 Machines differ and are noisy, so no row is a bare time: each command is run in turn with a yardstick (A B A B ...),
 and the table gives the median of both and the median of the ratios. Peak memory is what the system accounts to the
@@ -101,7 +101,8 @@ def measure(row: Row, runs: int) -> str:
 
 def rows(big: Path) -> list[Row]:
     """What is measured. Each promise is the ratio of wall times."""
-    ours = [PYTHON, "-m", "ddinspect"]
+    # -P: the installed package, whose byte code is ready, and not the sources in the working directory.
+    ours = [PYTHON, "-P", "-m", "ddinspect"]
     load = f"import onnx; onnx.load({str(big)!r}, load_external_data=False)"
     python = [PYTHON, "-c"]
     return [
