@@ -68,8 +68,8 @@ def holds(middle: int, outer: int) -> bool:
     if outer in _INTEGERS:
         bits, signed = _INTEGERS[outer]
         if middle in _FLOATS:
-            middle_bits, _, middle_high = _FLOATS[middle]
-            return middle_bits >= bits - signed and middle_high >= bits - 1
+            middle_bits, _, _ = _FLOATS[middle]
+            return middle_bits >= bits - signed  # a float that is this precise reaches that far, too
         if middle in _INTEGERS:
             middle_integer_bits, middle_signed = _INTEGERS[middle]
             room = middle_integer_bits - (middle_signed and not signed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from heapq import heapify, heappop, heappush
 
 import msgspec
 
@@ -20,7 +19,6 @@ class Flow(msgspec.Struct, frozen=True):
         reads: Per node: its inputs, then the outer tensors that its bodies read, each once.
         maker: Tensor -> the node that makes it; the first one where the graph breaks single assignment.
         readers: Tensor -> the nodes that read it, in graph order.
-        order: Topological order, file order among equals; nodes on a cycle come last, in file order.
         cyclic: Nodes on a cycle or behind one.
     """
 
@@ -29,7 +27,6 @@ class Flow(msgspec.Struct, frozen=True):
     reads: tuple[tuple[str, ...], ...]
     maker: Mapping[str, int]
     readers: Mapping[str, tuple[int, ...]]
-    order: tuple[int, ...]
     cyclic: tuple[int, ...]
 
     def before(self, index: int) -> set[int]:
@@ -81,8 +78,14 @@ def _flow(scope: Scope, constants: frozenset[str]) -> Flow:
             maker.setdefault(name, node.index)
         for name in reads[node.index]:
             readers[name].append(node.index)
-    order, cyclic = _topological(reads, maker)
-    return Flow(scope, constants, reads, maker, {name: tuple(found) for name, found in readers.items()}, order, cyclic)
+    return Flow(
+        scope=scope,
+        constants=constants,
+        reads=reads,
+        maker=maker,
+        readers={name: tuple(found) for name, found in readers.items()},
+        cyclic=_cyclic(reads, maker),
+    )
 
 
 def _reads(node: Node) -> tuple[str, ...]:
@@ -99,27 +102,21 @@ def _free_names(graph: Graph) -> list[str]:
     return [name for name in dict.fromkeys(used) if name not in own]
 
 
-def _topological(
-    reads: tuple[tuple[str, ...], ...], maker: Mapping[str, int]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _cyclic(reads: tuple[tuple[str, ...], ...], maker: Mapping[str, int]) -> tuple[int, ...]:
+    """Nodes that never have all they read: those on a cycle, and those behind one."""
     before = [{maker[name] for name in names if name in maker} for names in reads]
     if all(not made or max(made) < index for index, made in enumerate(before)):
-        return tuple(range(len(reads))), ()
+        return ()  # sorted, as almost every graph is
     after: defaultdict[int, list[int]] = defaultdict(list)
     for index, made in enumerate(before):
         for earlier in made:
             after[earlier].append(index)
     waiting = [len(made) for made in before]
     ready = [index for index, count in enumerate(waiting) if count == 0]
-    heapify(ready)
-    order: list[int] = []
-    while ready:
-        index = heappop(ready)
-        order.append(index)
+    for index in ready:  # grows while it is walked
         for later in after[index]:
             waiting[later] -= 1
             if waiting[later] == 0:
-                heappush(ready, later)
-    done = set(order)
-    cyclic = tuple(index for index in range(len(reads)) if index not in done)
-    return (*order, *cyclic), cyclic
+                ready.append(later)
+    done = set(ready)
+    return tuple(index for index in range(len(reads)) if index not in done)
