@@ -423,3 +423,9 @@ def test_external_tensors_are_collected_wherever_they_stand() -> None:
     )
     found = {tensor.name for tensor in frozen(made.SerializeToString()).external}
     assert found == {"weight", "values", "indices", "constant", "in_body", "default"}
+
+
+def test_ids_stay_unique_where_names_look_like_ids() -> None:
+    names = ["a", "a", "a#1", "a#1#1"]
+    made = ModelProto(graph=GraphProto(node=[node("Relu", ["x"], [f"y{i}"], name) for i, name in enumerate(names)]))
+    assert [each.id for each in frozen(made.SerializeToString()).graph.nodes] == ["a#0", "a#1#1#1", "a#1", "a#1#1"]

@@ -308,3 +308,10 @@ def without_comments(made: ModelProto) -> bytes:
             message.ClearField("doc_string")
     made.DiscardUnknownFields()
     return made.SerializeToString(deterministic=True)
+
+
+def test_a_number_has_ten_bytes_at_most() -> None:
+    ten, eleven = b"\x80" * 9 + b"\x01", b"\x80" * 10 + b"\x01"
+    assert strip(b"\x08" + ten, "mark") == (b"\x08" + ten, [])
+    with pytest.raises(WireError, match="a number of more than ten bytes at byte 1"):
+        strip(b"\x08" + eleven, "mark")
