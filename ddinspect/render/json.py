@@ -48,7 +48,8 @@ def parse_document(text: bytes, path: str) -> Document:
     _check_schema(raw, path)
     try:
         return msgspec.convert(raw, Report | PackageReport | Reports)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        # msgspec raises the latter for a lone surrogate where it expects one of a few words.
         advice = "the file was changed by hand or by a newer ddinspect; " + _MAKE_ONE
         raise UnreadableInputError(path, f"not a valid {raw['schema']} document: {error}", advice) from error
 

@@ -91,6 +91,7 @@ def _with(**changes: Any) -> bytes:
         (b'{"schema": "ddinspect.report/2"}', "newer than this ddinspect can read; update"),
         (_without("summary"), "missing required field `summary`"),
         (_with(summary={}), r"\$\.summary"),
+        (_with(source={"path": "m.onnx", "kind": "\ud83d"}), "not a valid ddinspect.report/1 document"),
         (
             _with(findings=[{"rule": "x", "severity": "fatal", "message": "", "fix": ""}]),
             r"\$\.findings\[0\]\.severity",
