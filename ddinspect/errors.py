@@ -45,3 +45,8 @@ class UnreadableInputError(DDInspectError):
 
 class UsageError(DDInspectError):
     """Options that do not fit together or do not fit the input."""
+
+
+def reason_of(error: OSError | ValueError) -> str:
+    """Why the system refused something, in its own words, without the number and the path it puts round them."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -16,10 +16,10 @@ from ddinspect.artifacts.join import join
 from ddinspect.artifacts.locate import Resolved, Target, find_metadata, find_report_text, resolve
 from ddinspect.artifacts.report_text import ReportText, read_report_text
 from ddinspect.errors import DDInspectError, UnreadableInputError, UsageError
+from ddinspect.onnxfile.calls import all_nodes
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Model
 from ddinspect.onnxfile.reader import read_model
-from ddinspect.onnxfile.scopes import all_nodes
 from ddinspect.rules.finding import Finding
 from ddinspect.rules.registry import check, check_text
 from ddinspect.rules.rule import Context

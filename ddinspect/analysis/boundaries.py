@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from ddinspect.analysis.border_values import Boundaries, Crossing, Gap, Region
+from ddinspect.analysis.cost import total
 from ddinspect.analysis.dataflow import Flow
 from ddinspect.analysis.split import Split
 from ddinspect.onnxfile.dtypes import dtype_name
@@ -92,13 +93,11 @@ def _connected(members: Iterable[int], neighbours: Callable[[int], Iterable[int]
 
 
 def _region(scope: Scope, members: tuple[int, ...], index: int, fused: Mapping[tuple[int, int], int | None]) -> Region:
-    counts = [fused[scope.index, member] for member in members]
-    known = [count for count in counts if count is not None]
     return Region(
         index=index,
         scope=scope.path,
         dd_nodes=tuple(scope.qualified(scope.nodes[member].id) for member in members),
-        fused_ops=sum(known) if len(known) == len(counts) else None,
+        fused_ops=total([fused[scope.index, member] for member in members]),
         times=scope.times,
     )
 
@@ -171,9 +170,7 @@ class _Traffic(msgspec.Struct, frozen=True):
 
 def _traffic(split: Split, flow: Flow, names: Iterable[str], npu: frozenset[int]) -> _Traffic:
     crossing = [name for name in names for _ in _directions(split, flow, name, npu)]
-    sizes = [split.bytes_of(flow.scope, name) for name in crossing]
-    known = [size for size in sizes if size is not None]
-    return _Traffic(len(crossing), sum(known) if len(known) == len(sizes) else None)
+    return _Traffic(len(crossing), total([split.bytes_of(flow.scope, name) for name in crossing]))
 
 
 def _gap(split: Split, npu: _Npu, members: tuple[int, ...], blocking: set[tuple[int, int]]) -> Gap:

@@ -149,6 +149,6 @@ _FORMULAS: Final[dict[str, Callable[[Node, ShapeOf], int]]] = {
 
 
 def total(parts: list[int | None]) -> int | None:
-    """Sum of some MACs; None if one of them is."""
+    """Sum of some counts of which each may be unknown; None if one is."""
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None

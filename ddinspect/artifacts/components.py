@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from ddinspect.errors import UnreadableInputError
+from ddinspect.errors import UnreadableInputError, reason_of
 
 REPORT_TEXT: Final = "onnx_report.txt"
 DD_FOLDER: Final = "dd"
@@ -166,7 +166,7 @@ def _list(folder: Path) -> _Listing:
                 elif _is_file(entry):
                     files.append(entry.name)
     except OSError as error:
-        raise UnreadableInputError(str(folder), f"cannot be listed: {error.strerror or error}") from error
+        raise UnreadableInputError(str(folder), f"cannot be listed: {reason_of(error)}") from error
     return _Listing(tuple(sorted(folders)), tuple(sorted(files)))
 
 

@@ -15,7 +15,7 @@ import msgspec
 from ddinspect.artifacts.components import DD_FOLDER, LEVELS, REPORT_TEXT, Found, find_components, is_resolution
 from ddinspect.artifacts.metadata import COMBINED_NAME, Metadata, read_metadata
 from ddinspect.artifacts.report_text import decode_text, looks_like_report_text
-from ddinspect.errors import UnreadableInputError
+from ddinspect.errors import UnreadableInputError, reason_of
 
 TargetKind: TypeAlias = Literal["model", "text", "saved"]
 
@@ -87,7 +87,7 @@ def find_metadata(model: str | os.PathLike[str], given: Sequence[str | os.PathLi
         try:
             files += _metadata_files(folder)
         except OSError as error:
-            notes.append(f"{folder}: cannot be listed: {error.strerror or error}")
+            notes.append(f"{folder}: cannot be listed: {reason_of(error)}")
     found = _read_files(files)
     return MetadataFound(found.metadata, (*notes, *found.notes))
 
@@ -128,8 +128,7 @@ def resolve(path: str | os.PathLike[str]) -> Resolved:
     except FileNotFoundError:
         raise UnreadableInputError(name, "no such file or folder", "check the spelling") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableInputError(name, f"cannot be read: {reason}") from error
+        raise UnreadableInputError(name, f"cannot be read: {reason_of(error)}") from error
     root = Path(path)
     found = find_components(root)
     if not found:
@@ -207,7 +206,7 @@ def _read_given(path: Path) -> MetadataFound:
     try:
         found = _read_files(file for folder in folders for file in _metadata_files(folder))
     except OSError as error:
-        raise UnreadableInputError(str(path), f"cannot be listed: {error.strerror or error}") from error
+        raise UnreadableInputError(str(path), f"cannot be listed: {reason_of(error)}") from error
     if not found.metadata:
         advice = found.notes[0] if found.notes else "looked for .json files with `meta` in the name"
         raise UnreadableInputError(str(path), "a folder without metadata", advice)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Literal, NamedTuple, TextIO, TypeAlias
 
-from ddinspect.errors import DDInspectError
+from ddinspect.errors import DDInspectError, reason_of
 
 ColorChoice: TypeAlias = Literal["auto", "always", "never"]
 
@@ -86,7 +86,7 @@ def _write_stdout(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         # Whoever read a pipe has seen enough; Windows calls that EINVAL.
         if error.errno not in (errno.EPIPE, errno.EINVAL):
-            raise OutputError(f"stdout: cannot be written: {error.strerror or error}") from error
+            raise OutputError(f"stdout: cannot be written: {reason_of(error)}") from error
 
 
 def _write_file(text: str, path: Path) -> None:
@@ -99,7 +99,7 @@ def _write_file(text: str, path: Path) -> None:
         else:
             _replace(text, target)
     except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise OutputError(f"{path}: cannot be written: {reason_of(error)}") from error
 
 
 def _write(text: str, target: Path) -> None:

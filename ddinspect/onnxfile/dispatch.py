@@ -28,7 +28,7 @@ def is_dispatch(node: Node) -> bool:
 
 
 def replaced(node: Node) -> tuple[str, ...] | None:
-    """Names of the fused ops in a DD node, in order, duplicates kept; None if the attribute holds no strings."""
+    """Names of the fused ops in a DD node, in order, duplicates kept; None if it is no list of strings."""
     value = node.attributes.get("replaced")
     if isinstance(value, bytes):
         return (text(value),)

@@ -14,7 +14,6 @@ from typing import Literal
 
 import msgspec
 
-from ddinspect.onnxfile.calls import all_nodes as all_nodes
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Function, FunctionKey, Graph, Model, Node, Tensor, ValueInfo
 from ddinspect.onnxfile.shapes import Hints, ScopeTypes, callees_of, function_types, graph_types

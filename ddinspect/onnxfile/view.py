@@ -14,7 +14,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final, overload
 
-from ddinspect.errors import UnreadableInputError
+from ddinspect.errors import UnreadableInputError, reason_of
 
 _WINDOW: Final = 16 * 1024
 
@@ -98,5 +98,4 @@ def opened(path: str | os.PathLike[str]) -> Iterator[FileView]:
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> UnreadableInputError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return UnreadableInputError(name, f"cannot be read: {reason}", "check the path and its permissions")
+    return UnreadableInputError(name, f"cannot be read: {reason_of(error)}", "check the path and its permissions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from ddinspect.analysis.border_values import Gap
+from ddinspect.analysis.border_values import CastPair, Gap
 from ddinspect.analysis.dataflow import Flow
 from ddinspect.onnxfile.model import Node
 from ddinspect.rules.rule import Context, Hit, Rule
@@ -36,16 +36,18 @@ def _sites(context: Context, looked_up: Sequence[object]) -> _Sites:
     return found
 
 
+def _pair(pair: CastPair) -> str:
+    types = f"{pair.outer_dtype} -> {pair.middle_dtype} -> {pair.outer_dtype}"
+    return f"casts {quoted(pair.first)} and {quoted(pair.second)} ({types})"
+
+
 def _cancelling_casts(context: Context) -> Iterator[Hit]:
     found = context.analysis.casts.cancelling if context.analysis.casts else ()
     sites = _sites(context, found)
     for pair in found:
         if pair.lossless and pair.first in sites:
-            types = f"{pair.outer_dtype} -> {pair.middle_dtype} -> {pair.outer_dtype}"
             joined = _joined(context, sites, pair.first, pair.second)
-            yield Hit(
-                f"casts {quoted(pair.first)} and {quoted(pair.second)} ({types}) undo each other{joined}", pair.first
-            )
+            yield Hit(f"{_pair(pair)} undo each other{joined}", pair.first)
 
 
 def _lossy_cast_pair(context: Context) -> Iterator[Hit]:
@@ -53,11 +55,8 @@ def _lossy_cast_pair(context: Context) -> Iterator[Hit]:
     sites = _sites(context, found)
     for pair in found:
         if not pair.value_preserving and pair.first in sites:
-            types = f"{pair.outer_dtype} -> {pair.middle_dtype} -> {pair.outer_dtype}"
             loss = f"{pair.middle_dtype} does not hold every value of {pair.outer_dtype}"
-            yield Hit(
-                f"casts {quoted(pair.first)} and {quoted(pair.second)} ({types}) lose accuracy: {loss}", pair.first
-            )
+            yield Hit(f"{_pair(pair)} lose accuracy: {loss}", pair.first)
 
 
 def _cancelling_transposes(context: Context) -> Iterator[Hit]:

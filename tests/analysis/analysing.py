@@ -14,10 +14,10 @@ from ddinspect.analysis.values import Analysis, Source
 from ddinspect.artifacts.join import join
 from ddinspect.artifacts.locate import find_metadata
 from ddinspect.artifacts.metadata import Buffer, FusedOp, Metadata, MetaTensor
+from ddinspect.onnxfile.calls import all_nodes
 from ddinspect.onnxfile.dispatch import is_dispatch
 from ddinspect.onnxfile.model import Model
 from ddinspect.onnxfile.reader import read_model
-from ddinspect.onnxfile.scopes import all_nodes
 from fixtures.small_graphs import write
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper
 
+from ddinspect.onnxfile.calls import all_nodes
 from ddinspect.onnxfile.model import ValueInfo
 from ddinspect.onnxfile.reader import read_model
-from ddinspect.onnxfile.scopes import Expansion, Scope, all_nodes, expand
+from ddinspect.onnxfile.scopes import Expansion, Scope, expand
 from ddinspect.onnxfile.shapes import Hints
 from fixtures.small_graphs import write
 from fixtures.small_graphs.base import NHWC
